@@ -1,0 +1,61 @@
+"""The command that works: run, with progress while Spark is busy and a table at the end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+from lakepact import api
+from lakepact.cli.look import print_records
+from lakepact.cli.output import print_json, say
+from lakepact.contract.project import Project
+from lakepact.evidence.record import RunRecord
+from lakepact.plan.outcome import Outcome
+
+_EXIT = {"QualityError": 1, "UnbalancedError": 1, "ContractError": 2, "PlanError": 2, "ProjectError": 2}
+
+
+def run(tables: list[str], folder: Path, env: str | None, options: api.Options, as_json: bool) -> int:
+    records = run_project(api.open_project(folder, env), tables, options)
+    if as_json:
+        print_json([asdict(record) for record in records])
+    else:
+        print_records("runs", records)
+    return exit_code(records)
+
+
+def run_project(project: Project, tables: list[str], options: api.Options) -> list[RunRecord]:
+    with progress() as watch:
+        return api.run(project, tables, options, watch=watch, raise_on_failure=False)
+
+
+def exit_code(records: list[RunRecord]) -> int:
+    """0 ok; otherwise that of the first run that failed, not of those it held back."""
+    failed = [record for record in records if record.status == "failed"]
+    return _EXIT.get(failed[0].error_class or "", 3) if failed else 0
+
+
+@contextmanager
+def progress() -> Iterator[api.Watch]:
+    """On a terminal one line that changes; elsewhere one line for each contract."""
+    if not sys.stderr.isatty():
+        yield api.Watch(record=lambda record: say(_done(record)))
+        return
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    with console.status("starting Spark") as status:
+
+        def step(table: str, name: str, outcome: Outcome) -> None:
+            read = outcome.counts.get("read")
+            status.update(f"{table}: {name}" + (f", {read:,} rows" if read is not None else ""))
+
+        yield api.Watch(step=step, record=lambda record: console.print(_done(record), highlight=False))
+
+
+def _done(record: RunRecord) -> str:
+    read = "" if record.rows.read is None else f", {record.rows.read:,} rows read"
+    return f"{record.pipeline}: {record.status}{read}, {record.duration_seconds:.1f} s"

@@ -1,0 +1,1 @@
+"""What the user wrote. Pure: no clock, no network, no session."""

@@ -1,0 +1,237 @@
+"""A flat ContractForge contract, said in Lakepact's words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from lakepact.contract.model import MODES
+from lakepact.errors import ContractError, Problem
+from lakepact.names import quote
+from lakepact.plugins import hint
+
+Document = dict[str, Any]
+
+TARGET = ("catalog", "schema", "table")
+COMPLETE = ("source_complete", "full_snapshot")
+LOOKUPS = ("table", "delta_table", "view", "sql")
+STORAGE = ("s3", "adls", "azure_blob", "gcs", "blob", "object_storage")
+FILES = ("csv", "json", "parquet", "delta", "orc", "text", "avro", "xml")
+FORMATS = {**{name: name for name in FILES}, "jsonl": "json", "ndjson": "json", **dict.fromkeys(STORAGE)}
+OPTIONS = {"url": "url", "table": "dbtable", "query": "query", "driver": "driver"}
+ORDER = re.compile(r"(.*?)(?:\s+(asc|desc))?(?:\s+nulls\s+(first|last))?", re.I | re.S)
+ACTIONS = ("fail", "warn", "quarantine")
+SEVERITIES = {"warn": "warn", "quarantine": "quarantine", "abort": "fail"}
+# Their rule, ours, and its action; None: whatever on_quality_fail says.
+RULES: dict[str, tuple[str, str | None]] = {
+    "required_columns": ("required_columns", "fail"),
+    "not_null": ("not_null", None),
+    "unique_key": ("unique", "fail"),
+    "accepted_values": ("accepted_values", None),
+    "min_rows": ("min_rows", "fail"),
+}
+
+# Which keys stand where; () where every key may. `x[]` is an entry of the list x.
+KEYS: dict[str, tuple[str, ...]] = {
+    "": (
+        "source", "target", "target_catalog", "target_schema", "target_table", "layer", "mode", "merge_keys",
+        "hash_keys", "quality_rules", "on_quality_fail", "transform", "select_columns", "column_mapping",
+        "filter_expression", "cluster_columns", "partition_column", "delta_properties", "description", "owner",
+        "tags", "columns",
+    ),
+    "target": TARGET,
+    "source": ("type", "connector", "path", "format", "options", "read", *OPTIONS),
+    "source.options": (),
+    "source.read": COMPLETE,
+    "transform": ("cast", "standardize", "derive", "deduplicate"),
+    "transform.standardize": (),
+    "transform.deduplicate": ("keys", "order_by"),
+    "quality_rules": (*RULES, "max_null_ratio", "expressions"),
+    "quality_rules.max_null_ratio": (),
+    "quality_rules.expressions[]": ("name", "expression", "severity", "message"),
+    "delta_properties": (),
+}  # fmt: skip
+SHORT = {"source"}  # a bare name will do
+FLAGS = {f"source.read.{key}" for key in COMPLETE}
+VALUES = {"on_quality_fail": ACTIONS, "quality_rules.expressions[].severity": tuple(SEVERITIES)}
+# Descriptions, and numbers of their runs: nothing that happens to a row depends on them.
+LEFT_OUT = {
+    "_metadata", "naming", "domain", "sla", "source_system", "annotations", "operations", "applied_presets",
+    "idempotency_key", "retry_backoff_seconds", "parent_run_id", "run_group_id", "master_job_id",
+    "master_run_id", "target.catalog_type",
+}  # fmt: skip
+# What a native contract cannot say yet, each with the value that means the same as leaving it out.
+LATER = dict.fromkeys([
+    "access", "allow_type_widening", "dedup_order_expr", "dry_run", "execution", "extensions",
+    "hash_exclude_columns", "lock_enabled", "merge_partition_column", "optimize_after_write", "partition_columns",
+    "partition_value", "preset", "replace_partitions_source_complete", "runtime_parameters", "schemas",
+    "scd2_apply_as_deletes", "scd2_change_columns", "scd2_effective_from_column", "scd2_sequence_by", "shape",
+    "watermark_columns", "zorder_columns", "quality_rules.custom", "transform.composite_keys",
+    "transform.custom", "transform.shape", "source.auth", "source.connection_path", "source.incremental",
+    "source.ref", "source.request", "source.table_ref",
+]) | {
+    "hash_strategy": "explicit", "idempotency_policy": "always_run", "merge_strategy": "delta",
+    "retry_attempts": 1, "schema_policy": "permissive", "scd2_late_arriving_policy": "apply",
+}  # fmt: skip
+
+
+def is_contract(document: Document) -> bool:
+    aimed = "target" in document or "target_table" in document
+    return "table" not in document and ("mode" in document or (aimed and "source" in document))
+
+
+def from_contract(document: Document, _read: Callable[[str], Any]) -> Document:
+    if problems := [*_missing(document), *_problems(document)]:
+        raise ContractError(problems)
+    native = {
+        "table": ".".join(_target(document).values()),
+        "layer": document.get("layer"),
+        "description": document.get("description"),
+        "owners": [{"name": document["owner"]}] if document.get("owner") else None,
+        "tags": _tags(document.get("tags")),
+        "source": _source(document["source"]),
+        "columns": _columns(document.get("columns")),
+        "transform": _steps(document),
+        "quality": _rules(document.get("quality_rules") or {}, document.get("on_quality_fail", "fail")),
+        "write": _write(document),
+        "layout": _layout(document),
+    }
+    return _given(native)
+
+
+def _missing(document: Document) -> Iterator[Problem]:
+    if not document.get("source"):
+        yield Problem("is missing; give a table's name, or keys and values", "source")
+    target = _target(document)
+    if "table" not in target or ("catalog" in target and "schema" not in target):
+        yield Problem("is missing or not whole; give catalog, schema and table", "target")
+
+
+def _target(document: Document) -> dict[str, str]:
+    nested = document["target"] if isinstance(document.get("target"), dict) else {}
+    said = {part: document.get(f"target_{part}") or nested.get(part) for part in TARGET}
+    return {part: str(name) for part, name in said.items() if name}
+
+
+def _tags(tags: Any) -> Any:
+    return [f"{key}={value}" for key, value in tags.items()] if isinstance(tags, dict) else tags
+
+
+def _columns(columns: Any) -> Any:
+    return [{"name": k, "type": v} for k, v in columns.items()] if isinstance(columns, dict) else columns
+
+
+def _source(source: Any) -> Document:
+    if isinstance(source, str):
+        return {"table": source}
+    kind = source.get("type") or "connector"
+    kind = str(source.get("connector") if kind == "connector" else kind)
+    options = source.get("options") or {}
+    complete = any((source.get("read") or {}).get(key) for key in COMPLETE) or None
+    if kind in LOOKUPS or kind in FORMATS:
+        said = {"table": source.get("table"), "path": source.get("path"), "sql": source.get("query")}
+        written = FORMATS.get(kind) or source.get("format")
+        return _given({**said, "format": written, "options": options, "complete": complete})
+    named = {native: source[key] for key, native in OPTIONS.items() if key in source}
+    return _given({"connector": kind, "options": {**options, **named}, "complete": complete})
+
+
+def _steps(document: Document) -> list[Document]:
+    """In the order in which ContractForge does them."""
+    transform = document.get("transform") or {}
+    last = transform.get("deduplicate") or {}
+    steps = {
+        "select": document.get("select_columns"),
+        "rename": document.get("column_mapping"),
+        "cast": transform.get("cast"),
+        "standardize": {k: _standards(said) for k, said in (transform.get("standardize") or {}).items()},
+        "derive": transform.get("derive"),
+        "filter": document.get("filter_expression"),
+        "deduplicate": {**last, "order_by": _order(last["order_by"])} if last.get("order_by") else last,
+    }
+    return [{name: body} for name, body in _given(steps).items()]
+
+
+def _standards(said: Any) -> Any:
+    return [name for name, wanted in said.items() if wanted] if isinstance(said, dict) else said
+
+
+def _order(order: Any) -> str:
+    """Where no direction is given, ContractForge means the newest first.
+
+    >>> _order("updated_at, coalesce(a, b) asc"), _order([{"column": "x", "nulls": "last"}])
+    ('updated_at DESC, coalesce(a, b) ASC', '`x` DESC NULLS LAST')
+    """
+    entries = order if isinstance(order, list) else re.split(r",(?![^(]*\))", str(order))
+    return ", ".join(_ordered(entry) for entry in entries)
+
+
+def _ordered(entry: Any) -> str:
+    if isinstance(entry, dict):
+        by, way, nulls = quote(str(entry.get("column"))), entry.get("direction"), entry.get("nulls")
+    else:
+        found = ORDER.fullmatch(str(entry).strip())
+        by, way, nulls = found.groups() if found else (str(entry), None, None)
+    return f"{by} {str(way or 'desc').upper()}" + (f" NULLS {str(nulls).upper()}" if nulls else "")
+
+
+def _rules(rules: Document, action: str) -> list[Document]:
+    plain = {key: rule for key, rule in RULES.items() if rules.get(key)}
+    ratios = (rules.get("max_null_ratio") or {}).items()
+    return [
+        *({native: rules[key], "action": fixed or action} for key, (native, fixed) in plain.items()),
+        *({"null_ratio": {"column": column, "max": most}, "action": "warn"} for column, most in ratios),
+        *(_expression(said, action) for said in rules.get("expressions") or []),
+    ]
+
+
+def _expression(said: Document, action: str) -> Document:
+    rule = {"name": said.get("name"), "check": said.get("expression"), "description": said.get("message")}
+    return _given({**rule, "action": SEVERITIES[said["severity"]] if "severity" in said else action})
+
+
+def _write(document: Document) -> Document:
+    mode = document.get("mode", "append")
+    by_hash = MODES.get(str(mode).lower().replace("-", "_")) == "scd1_hash_diff"
+    keys = document.get("merge_keys") or (document.get("hash_keys") if by_hash else None)
+    return _given({"mode": mode, "keys": keys})
+
+
+def _layout(document: Document) -> Document:
+    said = (document.get("delta_properties") or {}).items()
+    properties = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in said}
+    layout = {"partition_by": document.get("partition_column"), "cluster_by": document.get("cluster_columns")}
+    return _given({**layout, "properties": properties})
+
+
+def _given(part: Document) -> Document:
+    return {key: value for key, value in part.items() if value is not None and value not in ("", [], {})}
+
+
+def _problems(value: Any, place: str = "") -> Iterator[Problem]:
+    """Everything that the tables above have against a value and what is in it."""
+    name = re.sub(r"\.\d+", "[]", place)
+    if name in FLAGS and not isinstance(value, bool):
+        yield Problem(f"must be true or false, found {value!r}", place)
+    if name in VALUES and value not in VALUES[name]:
+        yield Problem(f"{value!r} is not supported{hint(str(value), VALUES[name])}", place)
+    if isinstance(value, list) and f"{name}[]" in KEYS:
+        for position, entry in enumerate(value):
+            yield from _problems("" if entry is None else entry, f"{place}.{position}")
+    elif isinstance(value, dict) and name in KEYS:
+        for key, inner in value.items():
+            yield from _key_problems(str(key), inner, f"{place}.{key}".strip("."), KEYS[name])
+    elif value is not None and name not in SHORT and (name in KEYS or f"{name}[]" in KEYS):
+        yield Problem("expected keys and values here" if name in KEYS else "expected a list here", place)
+
+
+def _key_problems(key: str, value: Any, place: str, known: tuple[str, ...]) -> Iterator[Problem]:
+    name = re.sub(r"\.\d+", "[]", place)
+    if name in LATER:
+        if value and value != LATER[name]:
+            yield Problem("is not supported yet; remove it or write this contract natively", place)
+    elif known and key not in known and name not in LEFT_OUT:
+        yield Problem(f"unknown key{hint(key, known)}", place)
+    else:
+        yield from _problems(value, place)

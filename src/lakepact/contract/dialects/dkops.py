@@ -1,0 +1,210 @@
+"""DKOps' two kinds of JSON, said in Lakepact's words: a table, and an ingestion that points at tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, get_args
+
+from lakepact.contract.model import Layer
+from lakepact.errors import ContractError, Problem
+from lakepact.names import quote
+from lakepact.plugins import hint
+
+Document = dict[str, Any]
+Read = Callable[[str], Any]
+Keys = dict[str, tuple[str, ...]]
+
+LOADS = {"full": "scd0_overwrite", "incremental": "scd0_append", "cdc": "scd0_append"}
+STRATEGIES = ("full_merge", "cdc_merge", "incremental_replace", "append_dedup")
+STAMPS = ("ingested_at", "ingested_date", "source_file")
+SILVER_STAMPS = ("created_at", "updated_at")
+SILVER_COLUMNS = ("_silver_created_at", "_silver_modified_at")  # what DKOps calls the columns of those two
+COLUMN = {"name": "name", "type": "type", "nullable": "nullable", "comment": "description", "mask": "mask"}
+
+# Which keys stand where; () where every key may. `x[]` is an entry of the list x.
+TABLE: Keys = {
+    "": (
+        "catalog", "schema", "name", "type", "format", "columns", "partitions", "clustering", "properties",
+        "comment", "owner", "location", "change_data_feed",
+    ),
+    "columns[]": tuple(COLUMN),
+    "clustering": ("columns",),
+    "properties": (),
+}  # fmt: skip
+BRONZE: Keys = {
+    "": ("description", "enabled", "load_type", "source", "destination_contract", "metadata"),
+    "source": ("format", "path", "options"),
+    "metadata": (*(f"add_{stamp}" for stamp in STAMPS), "add_silver_timestamps"),
+}
+SILVER: Keys = {
+    "": (*BRONZE[""], "source_contract", "strategy", "merge_keys", "watermark_col", "filter"),
+    "source": ("format",),
+    "metadata": BRONZE["metadata"],
+}
+FLAGS = {"change_data_feed", "properties.change_data_feed", *(f"metadata.{key}" for key in BRONZE["metadata"])}
+VALUES = {
+    "type": ("MANAGED", "EXTERNAL"),
+    "format": ("DELTA",),
+    "load_type": tuple(LOADS),
+    "strategy": STRATEGIES,
+}
+# Notes; a contract goes by its table's name; declared columns are added without being asked.
+LEFT_OUT = {"_doc", "columns[]._doc", "name", "merge_schema"}
+# What a native contract cannot say yet, each with the value that means the same as leaving it out.
+LATER = dict.fromkeys([
+    "permissions", "columns[].default", "trigger", "checkpoint_suffix", "source.kafka", "source.schema",
+    "metadata.add_kafka_metadata",
+]) | {"ingest_type": "batch"}  # fmt: skip
+
+
+def is_ingestion(document: Document) -> bool:
+    return "destination_contract" in document
+
+
+def is_table(document: Document) -> bool:
+    return all(key in document for key in ("catalog", "schema", "name", "columns")) and "table" not in document
+
+
+def from_table(document: Document, _read: Read) -> Document:
+    if problems := _table_problems(document):
+        raise ContractError(problems)
+    return _table(document)
+
+
+def from_ingestion(document: Document, read: Read) -> Document:
+    promotes = "strategy" in document or "source_contract" in document
+    linked = ("destination_contract", "source_contract") if promotes else ("destination_contract",)
+    problems = [*_problems(document, SILVER if promotes else BRONZE), *_missing(document, promotes)]
+    tables = {key: _linked(document.get(key), key, read, problems) for key in linked}
+    if problems:
+        raise ContractError(problems)
+    table = _table(tables["destination_contract"])
+    own = {"description": document.get("description"), "enabled": document.get("enabled")}
+    stamps, replaced = _stamps(document.get("metadata") or {}, promotes)
+    columns = [column for column in table.get("columns", []) if column.get("name") not in replaced]
+    steps = [{"stamp": stamps}] if stamps else []
+    work = _promotion(document, _name(tables["source_contract"])) if promotes else _landing(document)
+    transform = [*steps, *work.pop("transform", [])]
+    return _given({**own, **work, **table, "columns": columns, "transform": transform})
+
+
+def _missing(document: Document, promotes: bool) -> Iterator[Problem]:
+    source = document["source"] if isinstance(document.get("source"), dict) else {}
+    written = source.get("format", "delta" if promotes else "json")
+    if promotes and "strategy" not in document:
+        yield Problem(f"is missing{hint('', STRATEGIES)}", "strategy")
+    if promotes and written != "delta":
+        yield Problem("must be delta; a promotion reads the table of its source_contract", "source.format")
+    if written == "kafka":
+        yield Problem("is not supported yet; land the messages as files", "source.format")
+    elif not promotes and not source.get("path"):
+        yield Problem("is missing; say where the files land", "source.path")
+
+
+def _linked(path: Any, key: str, read: Read, problems: list[Problem]) -> Document:
+    """The table file that a key points to; what is wrong in it is told under its own name."""
+    if not isinstance(path, str):
+        problems.append(Problem("is missing; give the path of a table's JSON", key))
+        return {}
+    try:
+        found = read(path)
+    except ContractError as error:
+        problems += error.problems
+        return {}
+    if isinstance(found, dict) and is_table(found):
+        problems += [problem.at(path, None) for problem in _table_problems(found)]
+        return found
+    problems.append(Problem(f"{path} is not a table's JSON; it needs catalog, schema, name and columns", key))
+    return {}
+
+
+def _stamps(flags: Document, promotes: bool) -> tuple[list[str], set[str]]:
+    """Which stamps are wanted, and the declared columns that they stand for."""
+    landed = [] if promotes else [stamp for stamp in STAMPS if flags.get(f"add_{stamp}", True)]
+    silver = flags.get("add_silver_timestamps", False)
+    replaced = {*(f"_{stamp}" for stamp in landed), *(SILVER_COLUMNS if silver else ())}
+    return [*landed, *(SILVER_STAMPS if silver else ())], replaced
+
+
+def _landing(document: Document) -> Document:
+    mode = LOADS[document.get("load_type", "incremental")]
+    return {"layer": "bronze", "source": {"format": "json", **document["source"]}, "write": {"mode": mode}}
+
+
+def _promotion(document: Document, table: str) -> Document:
+    keys, newest = document.get("merge_keys"), document.get("watermark_col")
+    order = {"keys": keys, "order_by": f"{quote(str(newest))} DESC NULLS LAST"}
+    return {
+        "layer": "silver",
+        "source": _given({"table": table, "filter": document.get("filter")}),
+        "transform": [{"deduplicate": order}] if keys and newest else [],
+        "write": _given({"mode": document["strategy"], "keys": keys}),
+    }
+
+
+def _table(document: Document) -> Document:
+    properties = {"change_data_feed": document.get("change_data_feed"), **(document.get("properties") or {})}
+    clustering = document.get("clustering") or {}
+    layout = {"partition_by": document.get("partitions"), "cluster_by": clustering.get("columns")}
+    columns = document.get("columns") or []
+    native = {
+        "table": _name(document),
+        "path": document.get("location"),
+        "layer": properties.get("layer") if properties.get("layer") in get_args(Layer) else None,
+        "description": document.get("comment"),
+        "owners": [{"name": document["owner"]}] if document.get("owner") else None,
+        "columns": [{COLUMN[key]: said for key, said in column.items() if key in COLUMN} for column in columns],
+        "layout": _given({**layout, "properties": _properties(properties)}),
+    }
+    return _given(native)
+
+
+def _name(document: Document) -> str:
+    return ".".join(str(document[part]) for part in ("catalog", "schema", "name") if document.get(part))
+
+
+def _properties(said: Document) -> Document:
+    feed = {"delta.enableChangeDataFeed": "true"} if said.get("change_data_feed") else {}
+    rest = {key: value for key, value in said.items() if key not in ("merge_schema", "change_data_feed")}
+    return {**feed, **{k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in rest.items()}}
+
+
+def _table_problems(document: Document) -> list[Problem]:
+    lost = document.get("type") == "EXTERNAL" and not document.get("location")
+    missing = [Problem("is missing; an EXTERNAL table has one", "location")] if lost else []
+    return [*_problems(document, TABLE), *missing]
+
+
+def _given(part: Document) -> Document:
+    return {key: value for key, value in part.items() if value is not None and value not in ("", [], {})}
+
+
+def _problems(value: Any, keys: Keys, place: str = "") -> Iterator[Problem]:
+    """Everything that the tables above have against a value and what is in it."""
+    name = re.sub(r"\.\d+", "[]", place)
+    if name in FLAGS and not isinstance(value, bool):
+        yield Problem(f"must be true or false, found {value!r}", place)
+    if name in VALUES and value not in VALUES[name]:
+        yield Problem(f"{value!r} is not supported{hint(str(value), VALUES[name])}", place)
+    if isinstance(value, list) and f"{name}[]" in keys:
+        for position, entry in enumerate(value):
+            yield from _problems("" if entry is None else entry, keys, f"{place}.{position}")
+    elif isinstance(value, dict) and name in keys:
+        for key, inner in value.items():
+            yield from _key_problems(str(key), inner, f"{place}.{key}".strip("."), keys[name], keys)
+    elif value is not None and (name in keys or f"{name}[]" in keys):
+        yield Problem("expected keys and values here" if name in keys else "expected a list here", place)
+
+
+def _key_problems(
+    key: str, value: Any, place: str, known: tuple[str, ...], keys: Keys
+) -> Iterator[Problem]:
+    name = re.sub(r"\.\d+", "[]", place)
+    if name in LATER:
+        if value and value != LATER[name]:
+            yield Problem("is not supported yet; remove it or write this contract natively", place)
+    elif known and key not in known and name not in LEFT_OUT:
+        yield Problem(f"unknown key{hint(key, known)}", place)
+    else:
+        yield from _problems(value, keys, place)

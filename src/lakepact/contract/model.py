@@ -1,0 +1,373 @@
+"""Contract and its parts: what one table is, where it comes from, what makes a row good, how it is written."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    model_validator,
+)
+
+from lakepact.contract.types import canonical_type
+from lakepact.names import TableName
+from lakepact.plugins import hint
+
+Action = Literal["warn", "quarantine", "fail"]
+Severity = Literal["low", "medium", "high", "critical"]
+Layer = Literal["landing", "reference", "bronze", "silver", "gold"]
+
+MODES = {
+    "scd0_append": "scd0_append",
+    "scd0_overwrite": "scd0_overwrite",
+    "scd1_upsert": "scd1_upsert",
+    "scd1_hash_diff": "scd1_hash_diff",
+    "scd2_historical": "scd2_historical",
+    "snapshot_soft_delete": "snapshot_soft_delete",
+    "cdc_merge": "cdc_merge",
+    "append_dedup": "append_dedup",
+    "append": "scd0_append",
+    "overwrite": "scd0_overwrite",
+    "upsert": "scd1_upsert",
+    "merge_current": "scd1_upsert",
+    "full_merge": "scd1_upsert",
+    "incremental_replace": "scd1_upsert",
+    "hash_diff_upsert": "scd1_hash_diff",
+    "historical": "scd2_historical",
+    "snapshot_reconcile_soft_delete": "snapshot_soft_delete",
+}
+_ACTIONS = {
+    "expect": "warn",
+    "expect_or_drop": "quarantine",
+    "expect_or_quarantine": "quarantine",
+    "expect_or_fail": "fail",
+    "abort": "fail",
+    "warning": "warn",
+    "error": "fail",
+}
+
+
+def _one_or_many(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+def _column_name(name: str) -> str:
+    if not name or "," in name or name != name.strip():
+        raise ValueError(f"{name!r} is not a column name; write several as a list: [a, b]")
+    if name.startswith("_lakepact") or name in RESERVED:
+        raise ValueError(f"{name!r} is a name that Lakepact keeps for itself")
+    return name
+
+
+def _table_name(text: str) -> str:
+    TableName.parse(text)
+    return text
+
+
+def _mode_name(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    name = value.lower().replace("-", "_")
+    if name not in MODES:
+        raise ValueError(f"unknown mode {value!r}{hint(name, MODES)}")
+    return MODES[name]
+
+
+RESERVED = frozenset({"_failed", "_rejected", "_duplicate", "_kept", "_source", "_row", "_text"})
+
+ColumnName = Annotated[str, AfterValidator(_column_name)]
+Names = Annotated[tuple[ColumnName, ...], BeforeValidator(_one_or_many)]
+Texts = Annotated[tuple[str, ...], BeforeValidator(_one_or_many)]
+SparkType = Annotated[str, AfterValidator(canonical_type)]
+TableText = Annotated[str, AfterValidator(_table_name)]
+Mode = Annotated[str, BeforeValidator(_mode_name), Field(json_schema_extra={"enum": list(MODES)})]
+ActionText = Annotated[Action, BeforeValidator(lambda v: _ACTIONS.get(v, v) if isinstance(v, str) else v)]
+Scalar = str | int | float | bool
+
+
+class Part(BaseModel):
+    """Frozen, and strict about its keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Column(Part):
+    """One column of the table."""
+
+    name: ColumnName
+    type: SparkType = "string"
+    nullable: StrictBool = Field(True, description="false: a row without a value is rejected as missing_<name>")
+    description: str = ""
+    tags: Texts = ()
+    mask: str | None = Field(None, description="hash, redact, partial, nullify, mask_email, or a catalog function")
+
+
+class Owner(Part):
+    """Who answers for the table."""
+
+    name: str
+    email: str | None = None
+    role: str = "owner"
+
+
+class SourceWindow(Part):
+    """The column by which a slice of the source is read, as [start, end)."""
+
+    column: ColumnName
+
+
+class Source(Part):
+    """Where rows come from: exactly one of `path`, `table`, `sql` and `connector`."""
+
+    path: str | None = Field(None, description="a file, a folder or a glob")
+    format: str = Field("", description="csv, json, parquet, …; taken from the path's ending where left out")
+    pattern: str | None = Field(None, description="which files of the folder, as a glob")
+    options: dict[str, Scalar] = Field(default_factory=dict, description="handed to Spark's reader")
+    table: str | None = None
+    sql: str | None = Field(None, description="one SELECT over tables of the lakehouse")
+    connector: str | None = Field(None, description="any other Spark source by name; its settings are options")
+    filter: str | None = Field(None, description="rows for which this is not true are left out, and counted")
+    window: SourceWindow | None = None
+    complete: StrictBool = Field(False, description="true: the source is the whole current state")
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Source:
+        given = [kind for kind in SOURCE_KINDS if getattr(self, kind) is not None]
+        if len(given) != 1:
+            found = " and ".join(given) or "none of them"
+            raise ValueError(f"needs exactly one of {', '.join(SOURCE_KINDS)}; found {found}")
+        if self.table is not None:
+            TableName.parse(self.table)
+        return self
+
+    @property
+    def kind(self) -> str:
+        return next(kind for kind in SOURCE_KINDS if getattr(self, kind) is not None)
+
+
+SOURCE_KINDS = ("path", "table", "sql", "connector")
+
+
+class Deduplicate(Part):
+    """Keep one row a key: the first in this order."""
+
+    name: str = Field("latest_record", description="what the rule is called where rejected rows are counted")
+    keys: Names
+    order_by: str = Field(description="as in SQL: updated_at DESC NULLS LAST")
+    rejected_as: str | None = Field(None, description="label with which the others go to quarantine")
+    before_rules: StrictBool = Field(False, description="true: also an invalid row may be the one that is kept")
+
+
+StandardName = Literal["trim", "lower", "upper", "normalize_whitespace", "empty_as_null"]
+Standards = Annotated[tuple[StandardName, ...], BeforeValidator(_one_or_many)]
+StampName = Literal["ingested_at", "ingested_date", "source_file", "run_id", "created_at", "updated_at"]
+
+
+class Step(Part):
+    """One transformation: exactly one of these."""
+
+    sql: str | None = Field(None, description="one SELECT over `source`; must be the first step")
+    select: Names | None = None
+    drop: Names | None = None
+    rename: dict[str, ColumnName] | None = None
+    cast: dict[str, SparkType] | None = None
+    derive: dict[str, str] | None = Field(None, description="column: SQL expression")
+    standardize: dict[str, Standards] | None = None
+    filter: str | None = Field(None, description="rows for which this is not true are left out, and counted")
+    deduplicate: Deduplicate | None = Field(None, description="must be the last step")
+    stamp: Annotated[tuple[StampName, ...], BeforeValidator(_one_or_many)] | None = None
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Step:
+        _one_key(self, "step")
+        return self
+
+    @property
+    def kind(self) -> str:
+        return next(name for name in type(self).model_fields if getattr(self, name) is not None)
+
+
+class Range(Part):
+    column: ColumnName
+    min: Scalar | None = None
+    max: Scalar | None = None
+    inclusive: StrictBool = True
+
+
+class Pattern(Part):
+    column: ColumnName
+    pattern: str
+
+
+class Length(Part):
+    column: ColumnName
+    min: int | None = None
+    max: int | None = None
+
+
+class Ratio(Part):
+    column: ColumnName
+    max: float = Field(ge=0, le=1)
+
+
+class Between(Part):
+    min: int | None = None
+    max: int | None = None
+
+
+class Reference(Part):
+    """A value that must exist in another table."""
+
+    column: ColumnName
+    table: TableText
+    key: ColumnName
+
+
+class Lifecycle(Part):
+    """An event that must lie within one of its key's intervals in another table."""
+
+    event_ts: ColumnName
+    event_key: ColumnName
+    table: TableText
+    reference_key: ColumnName
+    start_field: ColumnName = "start_date"
+    end_field: ColumnName = "end_date"
+    end_default: str = "9999-12-31"
+
+
+class Rule(Part):
+    """One thing that is true of good data: exactly one check, and what happens where it is not."""
+
+    name: str | None = None
+    check: str | None = Field(None, description="any Spark SQL predicate over the columns; NULL is not good")
+    not_null: Names | None = None
+    accepted_values: dict[str, tuple[Scalar, ...]] | None = None
+    range: Range | None = None
+    regex_match: Pattern | None = None
+    length: Length | None = None
+    referential_integrity: Reference | None = None
+    lifecycle_window: Lifecycle | None = None
+    unique: Names | None = None
+    required_columns: Names | None = None
+    null_ratio: Ratio | None = None
+    min_rows: int | None = Field(None, ge=0)
+    max_rows: int | None = Field(None, ge=0)
+    row_count_between: Between | None = None
+
+    action: ActionText | None = Field(None, description="default: quarantine for rows, fail for the batch")
+    rejected_as: str | None = Field(None, description="label of the rejected row; default: the rule's name")
+    description: str = ""
+    severity: Severity = "high"
+    category: str = ""
+    when: str | None = Field(None, description="only rows for which this is true are judged")
+    tolerance: float = Field(0, ge=0, description="below 1 a share of the rows, from 1 on a number of rows")
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Rule:
+        _one_key(self, "rule", RULE_SETTINGS)
+        return self
+
+    @property
+    def kind(self) -> str:
+        fields = type(self).model_fields
+        return next(n for n in fields if n not in RULE_SETTINGS and getattr(self, n) is not None)
+
+
+RULE_SETTINGS = frozenset(
+    {"name", "action", "rejected_as", "description", "severity", "category", "when", "tolerance"}
+)
+
+
+def _one_key(part: Part, what: str, besides: frozenset[str] = frozenset()) -> None:
+    kinds = [name for name in type(part).model_fields if name not in besides]
+    given = [name for name in kinds if getattr(part, name) is not None]
+    if len(given) != 1:
+        found = " and ".join(given) or "none"
+        raise ValueError(f"a {what} says exactly one thing; found {found} (one of {', '.join(kinds)})")
+
+
+class Write(Part):
+    """How the batch meets the table."""
+
+    mode: Mode
+    keys: Names = ()
+    allow_empty: StrictBool = Field(False, description="true: an empty source may replace the table")
+    skip_unchanged: StrictBool | None = Field(
+        None, description="overwrite: no commit when the rows are those of the last one; default: unless files"
+    )
+
+
+class Layout(Part):
+    """How the table lies on disk."""
+
+    partition_by: Names = ()
+    cluster_by: Names = ()
+    properties: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Layout:
+        if self.partition_by and self.cluster_by:
+            raise ValueError("a table is either partitioned or clustered; give one of partition_by and cluster_by")
+        return self
+
+
+class Quarantine(Part):
+    """The review queue beside the table."""
+
+    table: TableText | None = Field(None, description="default: the table's name with _quarantine")
+    max_ratio: float | None = Field(None, ge=0, le=1, description="a larger share of rejected rows fails the run")
+
+
+class Freshness(Part):
+    """How old the table may grow before someone is told."""
+
+    max_age: str
+    grace: str | None = None
+
+    @model_validator(mode="after")
+    def _durations(self) -> Freshness:
+        for text in (self.max_age, self.grace):
+            if text is not None and not re.fullmatch(r"\d+\s*[smhdw]", text):
+                raise ValueError(f"{text!r} is not a duration; write 30m, 6h or 2d")
+        return self
+
+
+class Contract(Part):
+    """One table's contract."""
+
+    table: TableText
+    path: str | None = Field(None, description="the table's folder, where it is not found by name")
+    layer: Layer | None = None
+    version: str | None = None
+    description: str = ""
+    owners: tuple[Owner, ...] = ()
+    tags: Texts = ()
+    enabled: StrictBool = True
+    upstream: Texts = Field((), description="tables that must be ready first, beside those the source names")
+    policy_pack: str | None = None
+    source: Source | None = None
+    columns: tuple[Column, ...] = ()
+    transform: tuple[Step, ...] = ()
+    quality: tuple[Rule, ...] = ()
+    write: Write | None = None
+    layout: Layout = Layout()
+    quarantine: Quarantine = Quarantine()
+    freshness: Freshness | None = None
+
+    @property
+    def name(self) -> str:
+        return str(TableName.parse(self.table))
+
+    @property
+    def quarantine_table(self) -> str:
+        return self.quarantine.table or str(TableName.parse(self.table).beside("_quarantine"))
+
+    @property
+    def masks(self) -> dict[str, str]:
+        return {column.name: column.mask for column in self.columns if column.mask}

@@ -1,0 +1,86 @@
+"""A document becomes a model, or a list of everything that is wrong with it."""
+
+from __future__ import annotations
+
+import re
+import types
+import typing
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from lakepact.contract.document import Lines, line_of
+from lakepact.errors import ContractError, Problem
+from lakepact.plugins import hint
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def parse_part(
+    model: type[M], document: Any, file: str, lines: Lines, error: type[ContractError] = ContractError
+) -> M:
+    """The model, or an error that holds every problem with its line."""
+    if not isinstance(document, dict):
+        raise error([Problem("expected keys and values here", file=file, line=line_of(lines, ""))])
+    try:
+        return model.model_validate(document)
+    except ValidationError as invalid:
+        found = [_problem(model, details) for details in invalid.errors()]
+        raise error(_sorted([p.at(file, line_of(lines, p.field)) for p in found])) from None
+
+
+def _sorted(problems: list[Problem]) -> list[Problem]:
+    unique = {str(problem): problem for problem in problems}
+    return sorted(unique.values(), key=lambda problem: (problem.line or 0, problem.field))
+
+
+def _problem(model: type[BaseModel], details: ErrorDetails) -> Problem:
+    place = [str(part) for part in details["loc"] if not _is_machinery(part)]
+    return Problem(_message(model, details, place), ".".join(place))
+
+
+def _is_machinery(part: int | str) -> bool:
+    """Pydantic names the branch of a union it tried; nobody wrote that."""
+    return isinstance(part, str) and bool(re.search(r"[\[\]()]|^(str|int|float|bool)$", part))
+
+
+def _message(model: type[BaseModel], details: ErrorDetails, place: list[str]) -> str:
+    if details["type"] == "extra_forbidden":
+        return f"unknown key{hint(place[-1], _keys_at(model, place[:-1]))}"
+    if details["type"] == "missing":
+        return "is missing"
+    if details["type"] == "literal_error":
+        expected = str(details.get("ctx", {}).get("expected", ""))
+        given = str(details["input"])
+        return f"{given!r} is not one of {expected}{_close(given, expected)}"
+    text = details["msg"].removeprefix("Value error, ")
+    return text[:1].lower() + text[1:]
+
+
+def _close(given: str, expected: str) -> str:
+    suggestion = hint(given, re.findall(r"'([^']+)'", expected))
+    return suggestion if "did you mean" in suggestion else ""
+
+
+def _keys_at(model: type[BaseModel], place: list[str]) -> list[str]:
+    """The keys that may stand at this place of the document."""
+    current: Any = model
+    for part in place:
+        current = _step(current, part)
+    found = next(iter(_models(current)), None)
+    return [field.alias or name for name, field in found.model_fields.items()] if found else []
+
+
+def _step(annotation: Any, part: str) -> Any:
+    for found in _models(annotation):
+        if part in found.model_fields:
+            return found.model_fields[part].annotation
+    return annotation
+
+
+def _models(annotation: Any) -> list[type[BaseModel]]:
+    """The models inside an annotation such as `tuple[Step, ...] | None`."""
+    if isinstance(annotation, type) and not isinstance(annotation, types.GenericAlias):
+        return [annotation] if issubclass(annotation, BaseModel) else []
+    return [model for inner in typing.get_args(annotation) for model in _models(inner)]

@@ -1,0 +1,1 @@
+"""Delta tables read without a JVM: their state, their commits, their rows."""

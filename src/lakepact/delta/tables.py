@@ -1,0 +1,100 @@
+"""A table's state, its own commits and its rows, from its Delta log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from deltalake import DeltaTable, QueryBuilder
+from deltalake.exceptions import TableNotFoundError
+
+from lakepact.names import TableRef
+from lakepact.plan.commits import Commit, find_commit
+from lakepact.plan.state import TableState
+
+_SPARK_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
+
+
+def open_table(table: TableRef) -> DeltaTable | None:
+    """The table in its folder, or None if there is none."""
+    path = table.path or ""
+    if "://" not in path and not (Path(path) / "_delta_log").is_dir():
+        return None
+    try:
+        return DeltaTable(path)
+    except TableNotFoundError:
+        return None
+
+
+class LogTables:
+    """Tables by folder; their Delta log says it all."""
+
+    def state(self, table: TableRef) -> TableState | None:
+        """What a plan needs to know of the table; None if there is none."""
+        delta = open_table(table)
+        if delta is None:
+            return None
+        fields = json.loads(delta.schema().to_json())["fields"]
+        metadata = delta.metadata()
+        newest = next(iter(delta.history(1)), {})
+        return TableState(
+            version=delta.version(),
+            columns={field["name"]: spark_type(field["type"]) for field in fields},
+            partition_by=tuple(metadata.partition_columns),
+            properties=metadata.configuration,
+            last_commit=newest.get("userMetadata"),
+        )
+
+    def commit(self, table: TableRef, run_id: str, after: int) -> Commit | None:
+        """The write this run made after a version; None if it made none."""
+        delta = open_table(table)
+        if delta is None or delta.version() <= after:
+            return None
+        return find_commit(delta.history(delta.version() - after), run_id, after)
+
+
+def spark_type(kind: Any) -> str:
+    """A type of the Delta log as Spark's catalog spells it.
+
+    >>> spark_type({"type": "array", "elementType": "long", "containsNull": True})
+    'array<bigint>'
+    """
+    if isinstance(kind, str):
+        return _SPARK_NAMES.get(kind, kind)
+    if kind["type"] == "array":
+        return f"array<{spark_type(kind['elementType'])}>"
+    if kind["type"] == "map":
+        return f"map<{spark_type(kind['keyType'])},{spark_type(kind['valueType'])}>"
+    return f"struct<{','.join(f['name'] + ':' + spark_type(f['type']) for f in kind['fields'])}>"
+
+
+def rows_of(table: TableRef, limit: int | None, order: bool = True) -> Iterator[dict[str, Any]] | None:
+    """The table's rows as Python values, in a stable order; None if there is no table."""
+    delta = open_table(table)
+    if delta is None:
+        return None
+    fields = json.loads(delta.schema().to_json())["fields"]
+    plain = [f'"{f["name"]}"' for f in fields if isinstance(f["type"], str)]
+    sql = "SELECT * FROM t" + (f" ORDER BY {', '.join(plain)}" if order and plain else "")
+    query = QueryBuilder().register("t", delta).execute(sql + (f" LIMIT {limit}" if limit is not None else ""))
+    return (row for batch in query for row in batch.to_struct_array().to_pylist())
+
+
+def count_rows(table: TableRef) -> int | None:
+    delta = open_table(table)
+    if delta is None:
+        return None
+    counted = QueryBuilder().register("t", delta).execute("SELECT count(*) AS n FROM t").read_all()
+    return int(counted.to_struct_array().to_pylist()[0]["n"])
+
+
+def list_tables(warehouse: str) -> list[str]:
+    """Names of the tables in a local warehouse."""
+    root = Path(warehouse)
+    found = []
+    for log in root.glob("**/*.db/*/_delta_log"):
+        *catalog, schema, table = log.parent.relative_to(root).parts
+        found.append(".".join([*catalog, schema.removesuffix(".db"), table]))
+    return sorted(found)

@@ -1,0 +1,1 @@
+"""Many contracts in order. Pure: is handed a function that runs one."""

@@ -1,0 +1,49 @@
+"""Contracts in the order in which they must run, from what each one reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+
+from lakepact.contract.model import Contract
+from lakepact.errors import ContractError, Problem
+from lakepact.plan.read import upstreams
+from lakepact.plugins import hint
+
+
+def needs(contract: Contract) -> frozenset[str]:
+    """Tables that must be ready before this contract runs."""
+    references = [r.referential_integrity or r.lifecycle_window for r in contract.quality]
+    read = [reference.table for reference in references if reference]
+    return frozenset({*upstreams(contract.source), *contract.upstream, *read} - {contract.name})
+
+
+def in_order(contracts: Sequence[Contract]) -> list[Contract]:
+    """Each after those it reads, otherwise by name; a circle is named."""
+    by_name = {contract.name: contract for contract in contracts}
+    if len(by_name) < len(contracts):
+        names = [contract.name for contract in contracts]
+        double = next(name for name in names if names.count(name) > 1)
+        raise ContractError([Problem(f"two contracts write the table {double!r}")])
+    graph = {name: sorted(needs(by_name[name]) & by_name.keys()) for name in sorted(by_name)}
+    try:
+        return [by_name[name] for name in TopologicalSorter(graph).static_order()]
+    except CycleError as error:
+        raise ContractError([Problem(f"contracts wait for each other: {' → '.join(error.args[1])}")]) from None
+
+
+def chosen(contracts: Sequence[Contract], names: Iterable[str]) -> list[Contract]:
+    """Those with these table names; no names means all that are enabled."""
+    wanted = list(names)
+    if not wanted:
+        return [contract for contract in contracts if contract.enabled]
+    known = {contract.name: contract for contract in contracts}
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        raise ContractError([Problem(f"no contract for table {name!r}{hint(name, known)}") for name in unknown])
+    return [known[name] for name in wanted]
+
+
+def held_back(contract: Contract, failed: Mapping[str, str]) -> str | None:
+    """The upstream that failed, if one did."""
+    return next((name for name in sorted(needs(contract)) if name in failed), None)

@@ -1,0 +1,1 @@
+"""What happened: immutable records, append-only stores."""

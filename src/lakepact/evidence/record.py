@@ -1,0 +1,211 @@
+"""RunRecord: what one run did, made by a pure function from plan, outcome and error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
+from typing import Any
+
+from lakepact import secrets
+from lakepact.contract.model import Contract
+from lakepact.plan.outcome import Outcome, Verdict, imbalance, verdicts
+from lakepact.plan.plan import Plan
+from lakepact.plan.rules import RowRule
+from lakepact.plan.state import RunIdentity
+from lakepact.plan.target import Written
+
+SCHEMA_VERSION = 1
+LONGEST_ERROR = 4000
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One rule's result."""
+
+    rule: str
+    action: str
+    label: str | None
+    passed: int
+    failed: int
+    success: bool
+    severity: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Rows:
+    """read = inserted + updated + unchanged + quarantined + deduplicated + filtered."""
+
+    read: int | None = None
+    inserted: int | None = None
+    updated: int | None = None
+    deleted: int | None = None
+    unchanged: int | None = None
+    quarantined: int | None = None
+    quarantine_added: int | None = None
+    deduplicated: int | None = None
+    filtered: int | None = None
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """Immutable; every run leaves one, also a failed one."""
+
+    run_id: str
+    pipeline: str
+    status: str
+    started_at: datetime
+    ended_at: datetime
+    environment: str
+    contract_fingerprint: str | None = None
+    contract_version: str | None = None
+    layer: str | None = None
+    mode: str | None = None
+    error_class: str | None = None
+    error: str | None = None
+    failed_step: str | None = None
+    rows: Rows = Rows()
+    balanced: bool | None = None
+    metrics_source: str | None = None
+    version_before: int | None = None
+    version_after: int | None = None
+    window_start: datetime | None = None
+    window_end: datetime | None = None
+    sources: tuple[str, ...] = ()
+    sink: str | None = None
+    quarantine: str | None = None
+    owners: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    expectations: tuple[Expectation, ...] = ()
+    steps: Mapping[str, float] = field(default_factory=dict)
+    engine: Mapping[str, str] = field(default_factory=dict)
+    schema_version: int = SCHEMA_VERSION
+
+    @property
+    def duration_seconds(self) -> float:
+        return (self.ended_at - self.started_at).total_seconds()
+
+    @property
+    def ok(self) -> bool:
+        return self.status in GOOD
+
+
+GOOD = frozenset({"success", "warned", "quarantined"})
+
+
+def make_record(
+    plan: Plan, outcome: Outcome, error: BaseException | None, ended_at: datetime, environment: str,
+    engine: Mapping[str, str],
+) -> RunRecord:  # fmt: skip
+    """What happened, from what was planned, what was counted and what went wrong."""
+    found = verdicts(plan, outcome)
+    window = plan.window
+    return RunRecord(
+        run_id=plan.run.run_id,
+        pipeline=plan.contract.name,
+        status=_status(found, outcome, error),
+        started_at=plan.run.now,
+        ended_at=ended_at,
+        environment=environment,
+        contract_fingerprint=plan.fingerprint,
+        contract_version=plan.contract.version,
+        layer=plan.contract.layer,
+        mode=plan.mode.name,
+        error_class=type(error).__name__ if error else None,
+        error=secrets.hide(str(error), outcome.secrets)[:LONGEST_ERROR] if error else None,
+        failed_step=outcome.step if error else None,
+        rows=_rows(outcome),
+        balanced=None if outcome.written is None else not imbalance(outcome),
+        metrics_source=None if outcome.written is None else ("delta" if outcome.commits else "logical"),
+        version_before=outcome.version_before,
+        version_after=outcome.version_after,
+        window_start=window.start if window else None,
+        window_end=window.end if window else None,
+        sources=tuple(t.name for t in plan.read.tables) or (plan.read.path or plan.read.format,),
+        sink=plan.contract.name,
+        quarantine=plan.quarantine.table.name if plan.quarantine else None,
+        owners=tuple(owner.name for owner in plan.contract.owners),
+        tags=plan.contract.tags,
+        expectations=tuple(_expectation(verdict) for verdict in found),
+        steps={name: round(seconds, 3) for name, seconds in outcome.steps.items()},
+        engine=engine,
+    )
+
+
+def unplanned_record(
+    contract: Contract, run: RunIdentity, error: BaseException | None, status: str, ended_at: datetime,
+    environment: str,
+) -> RunRecord:  # fmt: skip
+    """For a run that ended before it had a plan: refused, or skipped because what it needs failed."""
+    return RunRecord(
+        run_id=run.run_id,
+        pipeline=contract.name,
+        status=status,
+        started_at=run.now,
+        ended_at=ended_at,
+        environment=environment,
+        layer=contract.layer,
+        error_class=type(error).__name__ if error else None,
+        error=str(error)[:LONGEST_ERROR] if error else None,
+        failed_step="plan" if error else None,
+        owners=tuple(owner.name for owner in contract.owners),
+        tags=contract.tags,
+        sink=contract.name,
+    )
+
+
+def _status(found: list[Verdict], outcome: Outcome, error: BaseException | None) -> str:
+    if error is not None:
+        return "failed"
+    if outcome.counts.get("quarantined"):
+        return "quarantined"
+    warned = any(not verdict.ok and verdict.rule.action == "warn" for verdict in found)
+    return "warned" if warned else "success"
+
+
+def _rows(outcome: Outcome) -> Rows:
+    counts, written = outcome.counts, outcome.written
+    if "read" not in counts:
+        return Rows()
+    done = {k: v for k, v in asdict(written or Written()).items()} if written else {}
+    return Rows(
+        read=counts["read"],
+        quarantined=counts["quarantined"],
+        quarantine_added=outcome.quarantine_added if written else None,
+        deduplicated=counts["deduplicated"],
+        filtered=counts["filtered"],
+        **done,
+    )
+
+
+def _expectation(verdict: Verdict) -> Expectation:
+    rule = verdict.rule
+    label = rule.label if isinstance(rule, RowRule) else None
+    description = rule.description or (rule.predicate if isinstance(rule, RowRule) else verdict.detail)
+    return Expectation(
+        rule.name, rule.action, label, verdict.passed, verdict.failed, verdict.ok, rule.severity, description
+    )
+
+
+def to_json(record: RunRecord) -> str:
+    return json.dumps(asdict(record), default=_text, ensure_ascii=False, indent=1)
+
+
+def _text(value: object) -> str:
+    assert isinstance(value, datetime)
+    return value.astimezone(timezone.utc).isoformat()
+
+
+def from_json(text: str) -> RunRecord:
+    """A record as it was written; keys of a later version are left aside."""
+    raw: dict[str, Any] = json.loads(text)
+    known = {key: value for key, value in raw.items() if key in RunRecord.__dataclass_fields__}
+    for key in ("started_at", "ended_at", "window_start", "window_end"):
+        known[key] = datetime.fromisoformat(known[key]) if known.get(key) else None
+    known["rows"] = Rows(**known.get("rows") or {})
+    known["expectations"] = tuple(Expectation(**item) for item in known.get("expectations") or ())
+    for key in ("sources", "owners", "tags"):
+        known[key] = tuple(known.get(key) or ())
+    return RunRecord(**known)

@@ -1,0 +1,178 @@
+"""What is dangerous or contradictory in a contract, found before any table is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from lakepact.contract.model import Contract, Rule, Step
+from lakepact.errors import Problem
+from lakepact.plan.columns import CORRUPT, SOURCE_FILE, STAMPS, stamp_columns
+from lakepact.plan.expressions import expression_problems, order_problems, predicate_problems
+from lakepact.plan.modes import MODES
+from lakepact.plan.read import format_of
+from lakepact.plan.tables import select_problems
+from lakepact.plugins import hint
+
+Found = Iterator[Problem]
+CONNECTORS: frozenset[str] = frozenset()
+
+
+def find_problems(contract: Contract) -> list[Problem]:
+    """Every reason why this contract must not run, each with the field it is about."""
+    return [problem for check in CHECKS for problem in check(contract)]
+
+
+def _columns(contract: Contract) -> Found:
+    seen: set[str] = set()
+    for number, column in enumerate(contract.columns):
+        if column.name.lower() in seen:
+            yield Problem(f"the column {column.name!r} is declared twice", f"columns.{number}.name")
+        seen.add(column.name.lower())
+    for stamp in stamp_columns(contract):
+        if stamp.name.lower() in seen:
+            yield Problem(f"the column {stamp.name!r} is declared and stamped; leave one out", "columns")
+
+
+def _source(contract: Contract) -> Found:
+    source = contract.source
+    if source is None:
+        return
+    if source.sql is not None:
+        yield from (Problem(message, "source.sql") for message in select_problems(source.sql))
+    if source.path is not None and not format_of(source):
+        yield Problem("cannot be told from the path; write csv, json, parquet, …", "source.format")
+    if source.connector is not None and source.connector not in CONNECTORS:
+        yield Problem(f"{source.connector!r} is not built into this version", "source.connector")
+    if source.table == contract.table:
+        yield Problem("the table would read itself", "source.table")
+    if source.window is not None and source.path is not None:
+        yield Problem("a window needs a table, a query or a connector to push it into", "source.window")
+    if source.filter is not None:
+        yield from (Problem(message, "source.filter") for message in predicate_problems(source.filter))
+
+
+def _write(contract: Contract) -> Found:
+    write = contract.write
+    if write is None:
+        return
+    mode = MODES.get(write.mode)
+    if mode is None:
+        yield Problem(f"{write.mode} is not built into this version{hint('', MODES)}", "write.mode")
+        return
+    if mode.needs_keys and not write.keys:
+        yield Problem(f"{mode.name} needs keys: the columns that identify a row", "write.keys")
+    if write.allow_empty and not mode.replaces:
+        yield Problem(f"only for modes that replace the table, not for {mode.name}", "write.allow_empty")
+    if write.skip_unchanged is not None and not mode.replaces:
+        yield Problem(f"only for modes that replace the table, not for {mode.name}", "write.skip_unchanged")
+    if mode.replaces and contract.source is not None and contract.source.window is not None:
+        yield Problem(f"{mode.name} would replace the whole table with one window of its source", "source.window")
+    yield from _known(contract, write.keys, "write.keys")
+
+
+def _layout(contract: Contract) -> Found:
+    yield from _known(contract, contract.layout.partition_by, "layout.partition_by")
+    yield from _known(contract, contract.layout.cluster_by, "layout.cluster_by")
+    names = [column.name for column in contract.columns]
+    if names and set(contract.layout.partition_by) >= set(names):
+        yield Problem("a table needs a column that is not a partition", "layout.partition_by")
+
+
+def _known(contract: Contract, names: tuple[str, ...], field: str) -> Found:
+    columns = known_columns(contract)
+    for name in names:
+        if columns is not None and name not in columns:
+            yield Problem(f"unknown column {name!r}{hint(name, columns)}", field)
+
+
+def known_columns(contract: Contract) -> list[str] | None:
+    """The table's columns; None where they are the source's own and so not known yet."""
+    if not contract.columns:
+        return None
+    return [c.name for c in contract.columns] + [c.name for c in stamp_columns(contract)]
+
+
+def _steps(contract: Contract) -> Found:
+    kinds = [step.kind for step in contract.transform]
+    ending = [n for n, kind in enumerate(kinds) if kind not in ("deduplicate", "stamp")]
+    for number, step in enumerate(contract.transform):
+        field = f"transform.{number}"
+        if step.sql is not None and number > 0:
+            yield Problem("must be the first step: it sees `source`", f"{field}.sql")
+        if step.deduplicate is not None and any(n > number for n in ending):
+            yield Problem("must be the last step", f"{field}.deduplicate")
+        if step.kind in kinds[:number] and step.kind in ("deduplicate", "sql"):
+            yield Problem(f"a second {step.kind}; one is enough", field)
+        yield from _step_texts(contract, step, field)
+
+
+def _step_texts(contract: Contract, step: Step, field: str) -> Found:
+    if step.sql is not None:
+        yield from (Problem(message, f"{field}.sql") for message in select_problems(step.sql))
+    if step.filter is not None:
+        yield from (Problem(message, f"{field}.filter") for message in predicate_problems(step.filter))
+    for name, text in (step.derive or {}).items():
+        yield from (Problem(message, f"{field}.derive.{name}") for message in expression_problems(text))
+    if step.deduplicate is not None:
+        columns = _readable_columns(contract)
+        place = f"{field}.deduplicate"
+        yield from _known(contract, step.deduplicate.keys, f"{place}.keys")
+        found = order_problems(step.deduplicate.order_by, columns)
+        yield from (Problem(message, f"{place}.order_by") for message in found)
+    if step.stamp and "source_file" in step.stamp and contract.source and contract.source.path is None:
+        yield Problem(f"{STAMPS['source_file'].column} needs a source of files", f"{field}.stamp")
+
+
+def _readable_columns(contract: Contract) -> list[str] | None:
+    known = known_columns(contract)
+    return None if known is None else [*known, CORRUPT, SOURCE_FILE]
+
+
+def _rules(contract: Contract) -> Found:
+    names: set[str] = set()
+    for number, rule in enumerate(contract.quality):
+        field = f"quality.{number}"
+        if rule.name and rule.name in names:
+            yield Problem(f"a second rule called {rule.name!r}", f"{field}.name")
+        names.add(rule.name or "")
+        yield from _rule(contract, rule, field)
+
+
+def _rule(contract: Contract, rule: Rule, field: str) -> Found:
+    columns = known_columns(contract)
+    for key, text in (("check", rule.check), ("when", rule.when)):
+        if text is not None:
+            yield from (Problem(message, f"{field}.{key}") for message in predicate_problems(text, columns))
+    yield from _known(contract, _rule_columns(rule), f"{field}.{rule.kind}")
+    if rule.kind in BATCH_KINDS and (rule.when or rule.tolerance or rule.rejected_as):
+        yield Problem(f"{rule.kind} is about the batch: when, tolerance and rejected_as are for rows", field)
+    if rule.kind in BATCH_KINDS - {"unique"} and rule.action == "quarantine":
+        yield Problem(f"{rule.kind} is about the batch: it can warn or fail, there is no row to quarantine", field)
+    if rule.tolerance and rule.action != "fail":
+        yield Problem("tolerance is for rules whose action is fail", f"{field}.tolerance")
+
+
+BATCH_KINDS = frozenset({"unique", "required_columns", "null_ratio", "min_rows", "max_rows", "row_count_between"})
+
+
+def _rule_columns(rule: Rule) -> tuple[str, ...]:
+    """The columns a rule names outside of expressions; required columns are the source's, not the table's."""
+    one = [part.column for part in (rule.range, rule.regex_match, rule.length, rule.null_ratio) if part]
+    one += [rule.referential_integrity.column] if rule.referential_integrity else []
+    one += [rule.lifecycle_window.event_ts, rule.lifecycle_window.event_key] if rule.lifecycle_window else []
+    return (*(rule.not_null or ()), *(rule.unique or ()), *(rule.accepted_values or ()), *one)
+
+
+CHECKS: tuple[Callable[[Contract], Found], ...] = (_columns, _source, _steps, _rules, _write, _layout)
+
+
+def find_warnings(contract: Contract) -> list[str]:
+    """What is allowed, and should be known."""
+    warnings = []
+    if contract.write and contract.write.mode == "scd0_append":
+        warnings.append("scd0_append adds the batch each time it runs; a repeated run repeats its rows")
+    if not contract.columns:
+        warnings.append("no columns are declared: the table takes the source's columns and types as they are")
+    if contract.freshness:
+        warnings.append("freshness is declared and recorded; this version does not check it")
+    return warnings

@@ -1,0 +1,133 @@
+"""Text that users write as SQL: parsed alone, and refused unless it is what it should be.
+
+A rule is code. What passes here is one expression over known columns, with no way to reach another
+table, the file system or the JVM, and nothing that could end the statement around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from lakepact.plan.functions import SPARK_FUNCTIONS
+from lakepact.plugins import hint
+
+_NOT_IN_EXPRESSIONS = (
+    exp.Query, exp.Command, exp.DDL, exp.DML, exp.Alias, exp.Star, exp.Placeholder,
+    exp.AggFunc, exp.Window, exp.UDTF,
+)  # fmt: skip
+_NOT_BOOLEAN = (exp.Literal, exp.Binary, exp.Tuple, exp.Concat, exp.Null, exp.Interval, exp.Array)
+_BOOLEAN_BINARY = (exp.Predicate, exp.Connector)
+_NOT_DETERMINISTIC = (exp.Rand, exp.Randn, exp.Uuid)
+
+
+def expression_problems(text: str, columns: Iterable[str] | None = None) -> list[str]:
+    """Why this text is not one harmless expression over these columns (None: columns are not known)."""
+    tree = _parse(text)
+    if isinstance(tree, str):
+        return [tree]
+    problems = [_refused(node) for node in tree.walk()]
+    found = [problem for problem in problems if problem]
+    return found + ([] if columns is None else _unknown_columns(tree, columns))
+
+
+def predicate_problems(text: str, columns: Iterable[str] | None = None) -> list[str]:
+    """The same, and it must be a condition."""
+    tree = _parse(text)
+    if not isinstance(tree, str) and isinstance(tree, _NOT_BOOLEAN) and not isinstance(tree, _BOOLEAN_BINARY):
+        return [f"{text!r} is not a condition; it must be true or false for each row"]
+    return expression_problems(text, columns)
+
+
+def columns_of(text: str) -> frozenset[str]:
+    """The columns an expression reads, in lower case.
+
+    >>> sorted(columns_of("amount > 0 AND lower(Region) = 'eu'"))
+    ['amount', 'region']
+    """
+    tree = _parse(text)
+    return frozenset() if isinstance(tree, str) else _columns(tree)
+
+
+def order_problems(text: str, columns: Iterable[str] | None = None) -> list[str]:
+    """An ORDER BY list is a list of expressions, each with a direction."""
+    tree = _parse_order(text)
+    if tree is None:
+        return [f"{text!r} is not an order; write: column DESC NULLS LAST, other"]
+    problems = [problem for node in tree.walk() if (problem := _refused(node))]
+    return problems + ([] if columns is None else _unknown_columns(tree, columns))
+
+
+def _parse_order(text: str) -> exp.Expression | None:
+    if _tokens(text):
+        return None
+    try:
+        tree = sqlglot.parse_one(f"SELECT 1 ORDER BY {text}", dialect="spark")
+    except SqlglotError:
+        return None
+    only_order = {key for key, value in tree.args.items() if value} <= {"kind", "expressions", "order"}
+    order = tree.args.get("order")
+    return order if only_order and isinstance(order, exp.Order) else None
+
+
+@lru_cache(maxsize=4096)
+def _parse(text: str) -> exp.Expression | str:
+    """The parsed expression, or why there is none."""
+    wrong = _tokens(text)
+    if wrong:
+        return wrong
+    try:
+        tree = sqlglot.parse_one(f"({text})", dialect="spark")
+    except (SqlglotError, RecursionError) as error:
+        reason = str(error).splitlines()[0].split(". Line")[0] if str(error) else "nested too deeply"
+        return f"{text[:200]!r} is not SQL: {reason}"
+    if not isinstance(tree, exp.Paren):
+        return f"{text[:200]!r} is not one expression"
+    inner: exp.Expression = tree.this
+    return inner
+
+
+def _tokens(text: str) -> str:
+    """What a look at the words alone rules out."""
+    if not text.strip():
+        return "is empty"
+    try:
+        tokens = sqlglot.tokenize(text, dialect="spark")
+    except SqlglotError:
+        return f"{text[:200]!r} is not SQL: a quote is left open"
+    if not tokens or any(token.comments for token in tokens):
+        return f"{text[:200]!r}: a comment has no place in an expression"
+    if any(token.token_type == sqlglot.TokenType.SEMICOLON for token in tokens):
+        return f"{text[:200]!r}: one expression, without a semicolon"
+    return ""
+
+
+def _refused(node: exp.Expression) -> str:
+    if isinstance(node, _NOT_IN_EXPRESSIONS):
+        return f"{node.sql('spark')[:80]!r} has no place in an expression over one row"
+    if isinstance(node, _NOT_DETERMINISTIC):
+        return f"{node.sql('spark')!r} gives another answer each time, so rows could not be counted"
+    if isinstance(node, exp.Anonymous) and node.name.lower() not in SPARK_FUNCTIONS:
+        return f"function {node.name!r} is not on the list of functions for expressions{_near(node.name)}"
+    return ""
+
+
+def _near(name: str) -> str:
+    suggestion = hint(name.lower(), SPARK_FUNCTIONS)
+    return suggestion if "did you mean" in suggestion else ""
+
+
+def _columns(tree: exp.Expression) -> frozenset[str]:
+    lambdas = {name.name.lower() for node in tree.find_all(exp.Lambda) for name in node.expressions}
+    found = {(column.parts[0].name).lower() for column in tree.find_all(exp.Column)}
+    return frozenset(found - lambdas)
+
+
+def _unknown_columns(tree: exp.Expression, columns: Iterable[str]) -> list[str]:
+    known = {name.lower(): name for name in columns}
+    unknown = sorted(_columns(tree) - known.keys())
+    return [f"unknown column {name!r}{hint(name, known.values())}" for name in unknown]

@@ -1,0 +1,211 @@
+"""One projection over the prepared rows: types, the names of the rules each row breaks, and its fate.
+
+    typed    each column as its declared type; what cannot be read is NULL and marked
+    judged   `_failed`: the names of the rules that are not TRUE for the row
+    final    `_kept` (not filtered), `_rejected` (goes to quarantine), `_duplicate` (another row was kept)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from lakepact.contract.model import Contract, Deduplicate
+from lakepact.names import literal, quote, quoted
+from lakepact.plan.columns import CORRUPT, TableColumn, stamp_value
+from lakepact.plan.rules import ACCEPTED, BatchRule, RowRule
+from lakepact.plan.state import RunIdentity
+from lakepact.plan.transform import bad_flag, cast_columns, prepare, unreadable
+
+UNREADABLE_RECORD = RowRule(
+    "record_readable", "malformed_record", f"`{CORRUPT}` IS NULL", frozenset(),
+    description="the source's own parser could not read the line",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The SQL that prepares and judges a batch, over the view `source`."""
+
+    prepared: str
+    sql: str
+    metrics: tuple[tuple[str, str], ...]
+    content: str
+
+
+def implicit_rules(contract: Contract, columns: Iterable[TableColumn], keeps_corrupt: bool) -> tuple[RowRule, ...]:
+    """What every contract asks without saying so: values can be read, and are there where they must be."""
+    typed = [c for c in columns if c.stamp is None and c.type != "string"]
+    names = dict.fromkeys((*cast_columns(contract), *(c.name for c in typed)))
+    kinds = {column.name: column.type for column in columns}
+    asked = {name for rule in contract.quality for name in rule.not_null or ()}
+    needed = [c.name for c in columns if not c.nullable and c.name not in asked]
+    return (
+        *((UNREADABLE_RECORD,) if keeps_corrupt else ()),
+        *(_readable(name, kinds.get(name, "")) for name in names),
+        *(_present(name) for name in needed),
+    )
+
+
+def _readable(name: str, kind: str) -> RowRule:
+    text = f"{name} can be read as {kind}" if kind else f"{name} can be read as its type"
+    return RowRule(f"{name}_readable", f"malformed_{name}", f"NOT {quote(bad_flag(name))}", frozenset(), description=text)
+
+
+def _present(name: str) -> RowRule:
+    return RowRule(
+        f"{name}_present", f"missing_{name}", f"{quote(name)} IS NOT NULL", frozenset({name.lower()}),
+        description=f"{name} is required",
+    )  # fmt: skip
+
+
+def ranking_rule(contract: Contract) -> tuple[RowRule, ...]:
+    """Deduplication is a rule too where the rows it leaves out go to quarantine."""
+    dedupe = deduplication(contract)
+    if dedupe is None or dedupe.rejected_as is None:
+        return ()
+    first = f"first of its {', '.join(dedupe.keys)} by {dedupe.order_by}"
+    return (RowRule(dedupe.name, dedupe.rejected_as, first, frozenset(), description=first, ranks=True),)
+
+
+def deduplication(contract: Contract) -> Deduplicate | None:
+    return next((step.deduplicate for step in contract.transform if step.deduplicate), None)
+
+
+def judge(
+    contract: Contract,
+    columns: tuple[TableColumn, ...],
+    rules: tuple[RowRule, ...],
+    batch_rules: tuple[BatchRule, ...],
+    keys: tuple[str, ...],
+    keeps_corrupt: bool,
+    run: RunIdentity,
+) -> Judgement:
+    """Everything that is decided about a row, in one SELECT."""
+    business = tuple(c for c in columns if c.stamp is None)
+    flags = _flags(contract, business)
+    dedupe = deduplication(contract)
+    prepared = prepare(contract)
+    relations = [
+        *prepared,
+        ("typed", _typed(contract, columns, flags, keeps_corrupt, run)),
+        ("judged", _judged(columns, [rule for rule in rules if not rule.ranks], flags, keeps_corrupt)),
+        ("ranked", _ranked(columns, rules, dedupe)),
+    ]
+    return Judgement(
+        prepared=_chain(prepared, "SELECT * FROM prepared"),
+        sql=_chain(relations, _final([c.name for c in columns], dedupe)),
+        metrics=(*_metrics(rules, keys), *_batch_metrics(batch_rules)),
+        content=_content(business),
+    )
+
+
+def _chain(relations: Iterable[tuple[str, str]], final: str) -> str:
+    return "WITH\n" + ",\n".join(f"{name} AS (\n  {text}\n)" for name, text in relations) + f"\n{final}"
+
+
+def _flags(contract: Contract, columns: Iterable[TableColumn]) -> tuple[str, ...]:
+    typed = [c.name for c in columns if c.type != "string"]
+    return tuple(dict.fromkeys((*cast_columns(contract), *typed)))
+
+
+def _typed(
+    contract: Contract, columns: tuple[TableColumn, ...], flags: tuple[str, ...], corrupt: bool, run: RunIdentity
+) -> str:
+    cast = set(cast_columns(contract))
+    values = [
+        f"{stamp_value(c.stamp, run)} AS {quote(c.name)}"
+        if c.stamp
+        else f"try_cast({quote(c.name)} AS {c.type}) AS {quote(c.name)}"
+        for c in columns
+    ]
+    kinds = {c.name: c.type for c in columns}
+    marks = [f"{_mark(name, kinds.get(name), name in cast)} AS {quote(bad_flag(name))}" for name in flags]
+    texts = ", ".join(f"{_as_text(c)} AS {quote(c.name)}" for c in columns if c.stamp is None)
+    carried = ["`_source`", "`_kept`", *([quote(CORRUPT)] if corrupt else [])]
+    parts = [*values, *marks, f"struct({texts}) AS `_text`", *carried]
+    return "SELECT " + ",\n    ".join(parts) + "\n  FROM prepared"
+
+
+def _mark(name: str, kind: str | None, already_cast: bool) -> str:
+    sides = [f"coalesce({quote(bad_flag(name))}, FALSE)"] if already_cast else []
+    sides += [unreadable(quote(name), kind)] if kind and kind != "string" else []
+    return " OR ".join(sides)
+
+
+def _as_text(column: TableColumn) -> str:
+    nested = column.type.startswith(("array<", "map<", "struct<", "variant"))
+    return f"to_json({quote(column.name)})" if nested else f"CAST({quote(column.name)} AS STRING)"
+
+
+def _judged(columns: tuple[TableColumn, ...], rules: list[RowRule], flags: tuple[str, ...], corrupt: bool) -> str:
+    """A rule is not asked about a value that could not be read: that row already has its reason."""
+    bad = {name.lower(): quote(bad_flag(name)) for name in flags}
+    failed = []
+    for rule in rules:
+        unread = [bad[column] for column in sorted(rule.columns) if column in bad]
+        unread += [f"`{CORRUPT}` IS NOT NULL"] if corrupt and rule is not UNREADABLE_RECORD else []
+        excused = "".join(f"{flag} OR " for flag in unread)
+        failed.append(f"CASE WHEN {excused}coalesce(({rule.predicate}), FALSE) THEN NULL ELSE {literal(rule.name)} END")
+    array = ",\n      ".join(failed)
+    verdict = f"array_compact(array(\n      {array}\n    ))" if failed else "CAST(array() AS ARRAY<STRING>)"
+    names = quoted([c.name for c in columns], "j.")
+    return f"SELECT {names}, j.`_text`, j.`_source`, j.`_kept`,\n    {verdict} AS `_failed`\n  FROM typed AS j"
+
+
+def _rejecting(rules: tuple[RowRule, ...]) -> str:
+    names = [literal(rule.name) for rule in rules if rule.action == "quarantine" and not rule.ranks]
+    return f"arrays_overlap(`_failed`, array({', '.join(names)}))" if names else "FALSE"
+
+
+def _ranked(columns: tuple[TableColumn, ...], rules: tuple[RowRule, ...], dedupe: Deduplicate | None) -> str:
+    """Among rows that may be accepted, each key's rows are put in order; the contract may rank all rows."""
+    rejected = _rejecting(rules)
+    if dedupe is None:
+        return f"SELECT *, {rejected} AS `_broken`, FALSE AS `_again` FROM judged"
+    among = "`_kept`" if dedupe.before_rules else f"`_kept` AND NOT {rejected}"
+    ties = [quote(c.name) for c in columns if c.stamp is None and not c.type.startswith(("map<", "variant"))]
+    order = ", ".join([dedupe.order_by, *ties])
+    rank = f"row_number() OVER (PARTITION BY {quoted(dedupe.keys)}, {among} ORDER BY {order})"
+    return f"SELECT *, {rejected} AS `_broken`,\n    {among} AND {rank} > 1 AS `_again`\n  FROM judged"
+
+
+def _final(names: list[str], dedupe: Deduplicate | None) -> str:
+    if dedupe and dedupe.rejected_as:
+        failed = f"IF(`_again`, array_append(`_failed`, {literal(dedupe.name)}), `_failed`)"
+        rejected, duplicate = "(`_broken` OR `_again`)", "FALSE"
+    else:
+        failed, rejected, duplicate = "`_failed`", "`_broken`", "(`_again` AND NOT `_broken`)"
+    kept = f"`_kept` AND {rejected}"
+    return (
+        f"SELECT {quoted(names)}, `_kept`,\n  {failed} AS `_failed`,\n"
+        f"  {kept} AS `_rejected`,\n  {duplicate} AS `_duplicate`,\n"
+        f"  IF({kept}, to_json(`_source`), NULL) AS `_row`,\n  IF({kept}, `_text`, NULL) AS `_text`\nFROM ranked"
+    )
+
+
+def _metrics(rules: tuple[RowRule, ...], keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    null_key = " OR ".join(f"{quote(key)} IS NULL" for key in keys) or "FALSE"
+    return (
+        ("read", "count(*)"),
+        ("filtered", "count_if(NOT `_kept`)"),
+        ("quarantined", "count_if(`_rejected`)"),
+        ("deduplicated", "count_if(`_kept` AND `_duplicate`)"),
+        ("accepted", f"count_if({ACCEPTED})"),
+        ("null_keys", f"count_if({ACCEPTED} AND ({null_key}))"),
+        *((f"failed:{rule.name}", f"count_if(`_kept` AND array_contains(`_failed`, {literal(rule.name)}))") for rule in rules),
+    )
+
+
+def _batch_metrics(rules: tuple[BatchRule, ...]) -> tuple[tuple[str, str], ...]:
+    return tuple({rule.metric: rule.count for rule in rules if rule.metric != "accepted"}.items())
+
+
+def _content(columns: tuple[TableColumn, ...]) -> str:
+    """A number that two batches share only if they hold the same rows, in whatever order."""
+    values = ", ".join(f"isnull({_hashable(c)}), {_hashable(c)}" for c in columns) or "1"
+    return f"sum(IF({ACCEPTED}, CAST(xxhash64({values}) AS DECIMAL(38,0)), 0))"
+
+
+def _hashable(column: TableColumn) -> str:
+    return f"to_json({quote(column.name)})" if column.type.startswith(("map<", "variant")) else quote(column.name)

@@ -1,0 +1,180 @@
+"""A Plan: everything a run will do, as data and SQL text. Making one needs no Spark and touches nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lakepact.contract.model import Contract, Write
+from lakepact.errors import PlanError, Problem
+from lakepact.names import TableRef, quoted
+from lakepact.plan.changes import diff
+from lakepact.plan.check import find_problems, find_warnings
+from lakepact.plan.columns import TableColumn, table_columns
+from lakepact.plan.judge import Judgement, deduplication, implicit_rules, judge, ranking_rule
+from lakepact.plan.layout import create_table
+from lakepact.plan.modes import MODES
+from lakepact.plan.quarantine import QuarantinePlan, quarantine_plan
+from lakepact.plan.read import Read, read_for
+from lakepact.plan.rules import ACCEPTED, AnyRule, BatchRule, ColumnsRule, KeyRule, RowRule, compile_rules, named
+from lakepact.plan.state import RunIdentity, Window, World
+from lakepact.plan.target import Mode, Target
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where names lead in one environment: pure functions of the project."""
+
+    table: Callable[[str, str | None], TableRef]
+    path: Callable[[str], str]
+
+    def locate(self, name: str) -> TableRef:
+        return self.table(name, None)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one run of one contract will do. `spark/` follows it and decides nothing."""
+
+    contract: Contract
+    fingerprint: str
+    run: RunIdentity
+    window: Window | None
+    world: World
+    target: TableRef
+    columns: tuple[TableColumn, ...]
+    read: Read
+    judgement: Judgement
+    rules: tuple[AnyRule, ...]
+    accepted: str
+    materialise: bool
+    refuse_empty: bool
+    probe: str
+    skip_unchanged: bool
+    ddl: tuple[str, ...]
+    quarantine: QuarantinePlan | None
+    mode: Mode
+    write: str
+    expressions: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def key_rules(self) -> tuple[KeyRule, ...]:
+        return tuple(rule for rule in self.rules if isinstance(rule, KeyRule))
+
+
+def fingerprint(contract: Contract) -> str:
+    """The same for two contracts only if they say the same, whatever their layout or dialect."""
+    said = contract.model_dump(mode="json", exclude_defaults=True)
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def make_plan(
+    contract: Contract, world: World, window: Window | None, run: RunIdentity, places: Places
+) -> Plan:
+    """The plan, or a PlanError that says everything that stands against it."""
+    problems = find_problems(contract)
+    if problems or contract.source is None or contract.write is None:
+        raise PlanError(problems or [Problem("needs a source and a way to write to be run", contract.name)])
+    read = read_for(contract.source, places.locate, places.path, window)
+    columns = table_columns(contract, world.source_columns)
+    rules = _all_rules(contract, columns, read, places)
+    rows = tuple(rule for rule in rules if isinstance(rule, RowRule))
+    batch = tuple(rule for rule in rules if isinstance(rule, BatchRule))
+    mode, target = MODES[contract.write.mode], places.table(contract.name, contract.path)
+    skip = _skips_unchanged(contract.write, mode, read)
+    judgement = judge(contract, columns, rows, batch, contract.write.keys, read.keeps_corrupt, run)
+    print_ = fingerprint(contract)
+    return Plan(
+        contract=contract,
+        fingerprint=print_,
+        run=run,
+        window=window,
+        world=world,
+        target=target,
+        columns=columns,
+        read=read,
+        judgement=judgement,
+        rules=rules,
+        accepted=f"SELECT {quoted(c.name for c in columns)} FROM `judged` WHERE {ACCEPTED}",
+        materialise=skip or _needs_batch_first(contract, rules, mode),
+        refuse_empty=mode.replaces and not contract.write.allow_empty and world.target is not None,
+        probe=f"SELECT * FROM ({judgement.sql}) WHERE {ACCEPTED} LIMIT 1",
+        skip_unchanged=skip,
+        ddl=_ddl(contract, target, columns, world),
+        quarantine=_quarantine(contract, world, columns, rows, print_, run, places),
+        mode=mode,
+        write=mode.statement(Target(target.sql, columns, contract.write.keys)),
+        expressions=_expressions(contract),
+        warnings=tuple(find_warnings(contract)),
+    )
+
+
+def _all_rules(
+    contract: Contract, columns: tuple[TableColumn, ...], read: Read, places: Places
+) -> tuple[AnyRule, ...]:
+    asked = compile_rules(contract.quality, places.locate)
+    given = implicit_rules(contract, columns, read.keeps_corrupt)
+    return named((*ranking_rule(contract), *given, *asked, *_key_guard(contract, asked)))
+
+
+def _key_guard(contract: Contract, asked: tuple[AnyRule, ...]) -> tuple[KeyRule, ...]:
+    """Modes that match by key need each key once; where that is already certain, nobody has to look."""
+    assert contract.write is not None
+    keys = set(contract.write.keys)
+    if not MODES[contract.write.mode].needs_keys:
+        return ()
+    dedupe = deduplication(contract)
+    deduplicated = dedupe is not None and set(dedupe.keys) <= keys
+    looked_at = any(isinstance(r, KeyRule) and r.action == "fail" and set(r.keys) <= keys for r in asked)
+    quarantined = any(r.unique and r.action == "quarantine" and set(r.unique) <= keys for r in contract.quality)
+    if deduplicated or looked_at or quarantined:
+        return ()
+    return (KeyRule("unique_keys", contract.write.keys, description="each key stands once in the batch"),)
+
+
+def _needs_batch_first(contract: Contract, rules: tuple[AnyRule, ...], mode: Mode) -> bool:
+    """Whether anything can stop the write: then the batch is judged as a whole before a row is written."""
+    stops = any(rule.action == "fail" and not isinstance(rule, ColumnsRule) for rule in rules)
+    return stops or deduplication(contract) is not None or mode.needs_keys or contract.quarantine.max_ratio is not None
+
+
+def _skips_unchanged(write: Write, mode: Mode, read: Read) -> bool:
+    return mode.replaces and (not read.names_files if write.skip_unchanged is None else write.skip_unchanged)
+
+
+def _ddl(contract: Contract, target: TableRef, columns: tuple[TableColumn, ...], world: World) -> tuple[str, ...]:
+    if world.target is None:
+        return (create_table(target.sql, columns, contract.layout, contract.description),)
+    changes = diff(target.sql, columns, world.target)
+    if changes.refused:
+        raise PlanError([Problem(reason, "columns", contract.name) for reason in changes.refused])
+    return changes.statements
+
+
+def _quarantine(
+    contract: Contract,
+    world: World,
+    columns: tuple[TableColumn, ...],
+    rules: tuple[RowRule, ...],
+    print_: str,
+    run: RunIdentity,
+    places: Places,
+) -> QuarantinePlan | None:
+    if not any(rule.action == "quarantine" for rule in rules):
+        return None
+    beside = contract.path.rstrip("/") + "_quarantine" if contract.path and not contract.quarantine.table else None
+    table = places.table(contract.quarantine_table, beside)
+    return quarantine_plan(contract, table, world.quarantine, columns, rules, print_, run)
+
+
+def _expressions(contract: Contract) -> tuple[str, ...]:
+    """Every text of the user that stands in a statement; Spark's own parser reads each alone first."""
+    texts = [text for rule in contract.quality for text in (rule.check, rule.when)]
+    texts += [step.filter for step in contract.transform]
+    texts += [text for step in contract.transform for text in (step.derive or {}).values()]
+    texts += [contract.source.filter] if contract.source else []
+    return tuple(text for text in texts if text is not None)

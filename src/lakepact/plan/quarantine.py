@@ -1,0 +1,79 @@
+"""The review queue: rejected rows as they came, with every reason, each row once however often it is seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lakepact.contract.model import Contract, Layout
+from lakepact.names import TableRef, literal, quote, quoted
+from lakepact.plan.changes import diff
+from lakepact.plan.columns import TableColumn
+from lakepact.plan.layout import create_table
+from lakepact.plan.rules import RowRule
+from lakepact.plan.state import RunIdentity, TableState
+
+OWN_COLUMNS = (
+    TableColumn("_reasons", "array<string>", description="labels of all rules the row breaks"),
+    TableColumn("_rules", "array<string>", description="names of those rules"),
+    TableColumn("_row", "string", description="the source's row as JSON"),
+    TableColumn("_id", "string", description="the same row with the same reasons has the same id"),
+    TableColumn("_run_id", "string", description="run that saw it first"),
+    TableColumn("_contract", "string", description="fingerprint of that run's contract"),
+    TableColumn("_quarantined_at", "timestamp"),
+)
+
+
+@dataclass(frozen=True)
+class QuarantinePlan:
+    """How rejected rows are kept."""
+
+    table: TableRef
+    prepare: tuple[str, ...]
+    insert: str
+
+
+def quarantine_plan(
+    contract: Contract,
+    table: TableRef,
+    state: TableState | None,
+    columns: tuple[TableColumn, ...],
+    rules: tuple[RowRule, ...],
+    fingerprint: str,
+    run: RunIdentity,
+) -> QuarantinePlan:
+    """Columns are text, so that a value that could not be read is kept as it was."""
+    texts = tuple(TableColumn(c.name, "string") for c in columns if c.stamp is None)
+    wanted = (*texts, *OWN_COLUMNS)
+    comment = f"Rows rejected from {contract.name}"
+    ddl = diff(table.sql, wanted, state).statements if state else (create_table(table.sql, wanted, Layout(), comment),)
+    labels = {rule.name: rule.label for rule in rules if rule.action == "quarantine"}
+    return QuarantinePlan(table, ddl, _insert(table, texts, labels, fingerprint, run))
+
+
+def _insert(
+    table: TableRef, columns: tuple[TableColumn, ...], labels: dict[str, str], fingerprint: str, run: RunIdentity
+) -> str:
+    pairs = ", ".join(f"{literal(name)}, {literal(label)}" for name, label in labels.items())
+    own = "`_reasons`, `_rules`, `_row`, `_id`, `_run_id`, `_contract`, `_quarantined_at`"
+    names = quoted([c.name for c in columns])
+    return f"""INSERT INTO {table.sql} BY NAME
+WITH rejected AS (
+  SELECT `_text`, `_row`,
+    filter(`_failed`, rule -> map_contains_key(map({pairs}), rule)) AS `_rules`
+  FROM `judged` WHERE `_rejected`
+),
+counted AS (
+  SELECT *, concat_ws(chr(31), to_json(`_text`), array_join(`_rules`, ','), IF(to_json(`_text`) = '{{}}', `_row`, ''),
+    CAST(row_number() OVER (PARTITION BY to_json(`_text`), `_rules` ORDER BY `_row`) AS STRING)) AS `_identity`
+  FROM rejected
+),
+arrived AS (
+  SELECT {", ".join(f"`_text`.{quote(c.name)} AS {quote(c.name)}" for c in columns)},
+    array_distinct(transform(`_rules`, rule -> element_at(map({pairs}), rule))) AS `_reasons`,
+    `_rules`, `_row`, sha2(`_identity`, 256) AS `_id`,
+    {literal(run.run_id)} AS `_run_id`, {literal(fingerprint)} AS `_contract`,
+    {literal(run.now)} AS `_quarantined_at`
+  FROM counted
+)
+SELECT {names}, {own} FROM arrived
+WHERE NOT EXISTS (SELECT 1 FROM {table.sql} AS q WHERE q.`_id` = arrived.`_id`)"""

@@ -1,0 +1,119 @@
+"""SOURCES: from what the contract calls its source to a Read, which Spark can follow without deciding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from lakepact.contract.model import Source
+from lakepact.names import TableRef, literal, quote
+from lakepact.plan.state import Window
+from lakepact.plan.tables import relocate, tables_in
+
+Locate = Callable[[str], TableRef]
+
+
+@dataclass(frozen=True)
+class Read:
+    """Read these files (or this connector), or run this SELECT."""
+
+    format: str = ""
+    path: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    sql: str | None = None
+    tables: tuple[TableRef, ...] = ()
+    header_names: bool = False
+    keeps_corrupt: bool = False
+
+    @property
+    def names_files(self) -> bool:
+        return self.path is not None
+
+
+# What each format is asked for unless the contract says otherwise. CSV is read as text, by header name.
+_OPTIONS: dict[str, dict[str, str]] = {
+    "csv": {"header": "true", "enforceSchema": "false", "mode": "PERMISSIVE", "escape": '"'},
+    "json": {"mode": "PERMISSIVE", "primitivesAsString": "true"},
+}
+_ENDINGS = {
+    "csv": "csv", "tsv": "csv", "json": "json", "jsonl": "json", "ndjson": "json",
+    "parquet": "parquet", "orc": "orc", "avro": "avro", "xml": "xml", "txt": "text",
+}  # fmt: skip
+_COMPRESSED = {"gz", "bz2", "zst", "snappy", "lz4"}
+
+
+def read_for(source: Source, locate: Locate, place: Callable[[str], str], window: Window | None) -> Read:
+    """What to read, with the window already in it where the source can take it."""
+    return SOURCES[source.kind](source, locate, place, window)
+
+
+def format_of(source: Source) -> str:
+    """The format named, or the one the path's ending tells.
+
+    >>> format_of(Source(path="in/orders.csv.gz")), format_of(Source(path="in/*.jsonl"))
+    ('csv', 'json')
+    """
+    if source.format:
+        return {"jsonl": "json", "ndjson": "json", "tsv": "csv"}.get(source.format, source.format)
+    parts = PurePosixPath(source.pattern or source.path or "").name.lower().split(".")
+    while parts and parts[-1] in _COMPRESSED:
+        parts.pop()
+    return _ENDINGS.get(parts[-1], "") if len(parts) > 1 else ""
+
+
+def _files(source: Source, locate: Locate, place: Callable[[str], str], window: Window | None) -> Read:
+    del locate, window
+    kind = format_of(source)
+    tabs = {"sep": "\t"} if "tsv" in (source.format, (source.path or "").rpartition(".")[2]) else {}
+    path = place(source.path or "")
+    path = f"{path.rstrip('/')}/{source.pattern}" if source.pattern else path
+    options = {**_OPTIONS.get(kind, {}), **tabs, **_texts(source.options)}
+    by_name = kind == "csv" and options.get("header", "true").lower() == "true"
+    corrupt = kind in _OPTIONS and options["mode"].upper() == "PERMISSIVE"
+    return Read(kind, path, options, header_names=by_name, keeps_corrupt=corrupt)
+
+
+def _table(source: Source, locate: Locate, place: Callable[[str], str], window: Window | None) -> Read:
+    del place
+    table = locate(source.table or "")
+    return Read(sql=f"SELECT * FROM {table.sql}{_where(source, window)}", tables=(table,))
+
+
+def _sql(source: Source, locate: Locate, place: Callable[[str], str], window: Window | None) -> Read:
+    del place
+    text = (source.sql or "").strip().rstrip(";")
+    tables = tuple(locate(name) for name in tables_in(text))
+    query = relocate(text, lambda name: locate(name).sql)
+    where = _where(source, window)
+    return Read(sql=f"SELECT * FROM ({query}){where}" if where else query, tables=tables)
+
+
+def _connector(source: Source, locate: Locate, place: Callable[[str], str], window: Window | None) -> Read:
+    del locate, place, window
+    return Read(source.connector or "", options=_texts(source.options))
+
+
+SOURCES = {"path": _files, "table": _table, "sql": _sql, "connector": _connector}
+
+
+def _texts(options: Mapping[str, object]) -> dict[str, str]:
+    return {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in options.items()}
+
+
+def _where(source: Source, window: Window | None) -> str:
+    if source.window is None or window is None:
+        return ""
+    column = quote(source.window.column)
+    sides = [f"{column} >= {literal(window.start)}"] if window.start else []
+    sides += [f"{column} < {literal(window.end)}"] if window.end else []
+    return f" WHERE {' AND '.join(sides)}" if sides else ""
+
+
+def upstreams(source: Source | None) -> tuple[str, ...]:
+    """The tables a source reads, by name."""
+    if source is None:
+        return ()
+    if source.table:
+        return (source.table,)
+    return tables_in(source.sql) if source.sql else ()

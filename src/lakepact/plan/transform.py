@@ -1,0 +1,117 @@
+"""STEPS: each step of `transform` is a function from the relation before it to a SELECT.
+
+A filter marks rows instead of dropping them, so that what is left out can be counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lakepact.contract.model import Contract, Step
+from lakepact.names import quote, quoted
+
+Carried = tuple[str, ...]
+Select = Callable[[Step, str, Carried], str]
+
+# Rides along with each row: the row as it came, and whether the filters so far let it pass.
+CARRIED = ("_source", "_kept")
+
+
+def prepare(contract: Contract) -> tuple[tuple[str, str], ...]:
+    """Named SELECTs from `source` on, each over the one before; the last is called `prepared`."""
+    steps = [step for step in contract.transform if step.kind not in ("deduplicate", "stamp")]
+    start = "`source`"
+    if steps and steps[0].sql:
+        start, steps = f"({steps[0].sql.strip().rstrip(';')})", steps[1:]
+    wanted = contract.source.filter if contract.source else None
+    kept = f"coalesce(({wanted}), FALSE)" if wanted else "TRUE"
+    selects = [f"SELECT *, struct(*) AS `_source`, {kept} AS `_kept` FROM {start}"]
+    names = ["source_rows" if steps else "prepared"]
+    carried: tuple[str, ...] = CARRIED
+    for number, step in enumerate(steps, 1):
+        selects.append(STEPS[step.kind](step, names[-1], carried))
+        names.append("prepared" if number == len(steps) else f"step_{number}")
+        carried = tuple(dict.fromkeys((*carried, *map(bad_flag, step.cast or ()))))
+    return tuple(zip(names, selects, strict=True))
+
+
+def bad_flag(column: str) -> str:
+    """The mark of a row whose value for this column could not be read as its type."""
+    return f"_bad_{column}"
+
+
+def cast_columns(contract: Contract) -> tuple[str, ...]:
+    """Columns that a `cast` step has already judged."""
+    return tuple(dict.fromkeys(name for step in contract.transform for name in step.cast or ()))
+
+
+def _select(step: Step, before: str, carried: Carried) -> str:
+    return f"SELECT {quoted((*(step.select or ()), *carried))} FROM {before}"
+
+
+def _drop(step: Step, before: str, carried: Carried) -> str:
+    del carried
+    return f"SELECT * EXCEPT ({quoted(step.drop or ())}) FROM {before}"
+
+
+def _rename(step: Step, before: str, carried: Carried) -> str:
+    del carried
+    renamed = ", ".join(f"{quote(old)} AS {quote(new)}" for old, new in (step.rename or {}).items())
+    return f"SELECT * EXCEPT ({quoted(step.rename or ())}), {renamed} FROM {before}"
+
+
+def _derive(step: Step, before: str, carried: Carried) -> str:
+    del carried
+    new = ", ".join(f"({expression}) AS {quote(name)}" for name, expression in (step.derive or {}).items())
+    return f"SELECT *, {new} FROM {before}"
+
+
+def _standardize(step: Step, before: str, carried: Carried) -> str:
+    del carried
+    values: dict[str, str] = {}
+    for name, standards in (step.standardize or {}).items():
+        value = quote(name)
+        for standard in standards:
+            value = STANDARDS[standard].format(value)
+        values[name] = value
+    new = ", ".join(f"{value} AS {quote(name)}" for name, value in values.items())
+    return f"SELECT * EXCEPT ({quoted(values)}), {new} FROM {before}"
+
+
+def _filter(step: Step, before: str, carried: Carried) -> str:
+    del carried
+    kept = f"`_kept` AND coalesce(({step.filter}), FALSE) AS `_kept`"
+    return f"SELECT * EXCEPT (`_kept`), {kept} FROM {before}"
+
+
+def _cast(step: Step, before: str, carried: Carried) -> str:
+    """A value that cannot be read as its type is NULL from here on, and its row is marked."""
+    casts = step.cast or {}
+    again = [bad_flag(name) for name in casts if bad_flag(name) in carried]
+    typed = [f"try_cast({quote(n)} AS {kind}) AS {quote(n)}" for n, kind in casts.items()]
+    marks = [f"{unreadable(quote(n), kind)} AS {quote(bad_flag(n))}" for n, kind in casts.items()]
+    return f"SELECT * EXCEPT ({quoted((*casts, *again))}), {', '.join(typed + marks)} FROM {before}"
+
+
+def unreadable(value: str, kind: str) -> str:
+    return f"({value} IS NOT NULL AND try_cast({value} AS {kind}) IS NULL)"
+
+
+STANDARDS = {
+    "trim": "trim({})",
+    "lower": "lower({})",
+    "upper": "upper({})",
+    "normalize_whitespace": "trim(regexp_replace({}, '\\\\s+', ' '))",
+    "empty_as_null": "nullif({}, '')",
+}
+
+STEPS: dict[str, Select] = {
+    "select": _select,
+    "drop": _drop,
+    "rename": _rename,
+    "derive": _derive,
+    "standardize": _standardize,
+    "filter": _filter,
+    "cast": _cast,
+}
+

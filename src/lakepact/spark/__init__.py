@@ -1,0 +1,1 @@
+"""The only room with pyspark. It does what a Plan says and decides nothing."""

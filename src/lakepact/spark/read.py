@@ -1,0 +1,36 @@
+"""Read → DataFrame. Secrets are put in here, and nowhere earlier."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name everyone knows it by
+from pyspark.sql.types import StringType, StructField, StructType
+
+from lakepact import secrets
+from lakepact.plan.columns import CORRUPT, SOURCE_FILE
+from lakepact.plan.read import Read
+from lakepact.secrets import Provider
+
+
+def read_source(session: SparkSession, read: Read, provider: Provider, seen: list[str]) -> DataFrame:
+    """The source's rows, not yet read: Spark is lazy."""
+    if read.sql is not None:
+        return session.sql(read.sql)
+    options = {key: secrets.resolve(value, provider, seen) for key, value in read.options.items()}
+    if read.path is None:
+        return session.read.format(read.format).options(**options).load()
+    return _files(session, read, options, secrets.resolve(read.path, provider, seen))
+
+
+def _files(session: SparkSession, read: Read, options: dict[str, str], path: str) -> DataFrame:
+    reader = session.read.format(read.format).options(**options)
+    if read.header_names:
+        names = reader.load(path).columns
+        fields = [StructField(name, StringType()) for name in (*names, CORRUPT)]
+        reader = reader.schema(StructType(fields)).option("columnNameOfCorruptRecord", CORRUPT)
+    elif read.keeps_corrupt:
+        reader = reader.option("columnNameOfCorruptRecord", CORRUPT)
+    frame = reader.load(path)
+    if read.keeps_corrupt and CORRUPT not in frame.columns:
+        frame = frame.withColumn(CORRUPT, F.lit(None).cast("string"))
+    return frame.withColumn(SOURCE_FILE, F.col("_metadata.file_path"))

@@ -1,0 +1,185 @@
+"""One run of one plan, from top to bottom. Everything that could be decided was decided in the plan."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from lakepact.errors import QualityError, UnbalancedError
+from lakepact.names import TableRef, quoted
+from lakepact.plan.commits import Commit, commit_text, holds_same_rows
+from lakepact.plan.outcome import Outcome, imbalance, reasons_to_stop
+from lakepact.plan.plan import Plan
+from lakepact.plan.rules import ColumnsRule
+from lakepact.plan.state import TableState
+from lakepact.secrets import Provider
+from lakepact.spark.read import read_source
+
+MOST_DOUBLES = 20
+METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+
+Progress = Callable[[str, "Outcome"], None]
+
+
+class Tables(Protocol):
+    """Who knows a table's commits: its own log, or Spark's catalog."""
+
+    def state(self, table: TableRef) -> TableState | None: ...
+
+    def commit(self, table: TableRef, run_id: str, after: int) -> Commit | None: ...
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What a run is done with."""
+
+    spark: SparkSession
+    tables: Tables
+    provider: Provider
+    progress: Progress
+
+
+def run_plan(plan: Plan, engine: Engine, outcome: Outcome) -> None:
+    """Do what the plan says; `outcome` holds what happened, also when this raises."""
+    session = engine.spark.newSession()
+    step = _steps(engine.progress, outcome)
+    outcome.version_before = plan.world.target.version if plan.world.target else None
+    with step("read"):
+        source = read_source(session, plan.read, engine.provider, outcome.secrets)
+        source.createOrReplaceTempView("source")
+        _parse_expressions(plan)
+        _look_for_columns(plan, session, source, outcome)
+    with step("judge"):
+        batch, observed = _judge(plan, session)
+        if plan.materialise:
+            batch = batch.localCheckpoint(eager=True, storageLevel=StorageLevel.DISK_ONLY)
+            _note_counts(outcome, observed)
+        batch.createOrReplaceTempView("judged")
+        session.sql(plan.accepted).createOrReplaceTempView("accepted")
+    with step("check"):
+        _check(plan, session, outcome)
+    with step("prepare"):
+        for statement in plan.ddl:
+            _sql(session, plan, outcome, statement)
+    if plan.materialise:
+        with step("quarantine"):
+            _quarantine(plan, session, outcome, engine.tables)
+    with step("write"):
+        if not holds_same_rows(plan, outcome):
+            _sql(session, plan, outcome, plan.write)
+        if not plan.materialise:
+            _note_counts(outcome, observed)
+    if not plan.materialise:
+        with step("quarantine"):
+            _quarantine(plan, session, outcome, engine.tables)
+    with step("balance"):
+        _balance(plan, outcome, engine.tables)
+
+
+def source_columns(plan: Plan, session: SparkSession, provider: Provider, seen: list[str]) -> dict[str, str]:
+    """The columns a source brings after its transforms, for a contract that declares none."""
+    session = session.newSession()
+    read_source(session, plan.read, provider, seen).createOrReplaceTempView("source")
+    schema = session.sql(plan.judgement.prepared).schema
+    return {field.name: field.dataType.simpleString() for field in schema}
+
+
+def _steps(progress: Progress, outcome: Outcome) -> Callable[[str], AbstractContextManager[None]]:
+    """Each step is announced, named in case it fails, and timed."""
+
+    @contextmanager
+    def step(name: str) -> Iterator[None]:
+        outcome.step = name
+        progress(name, outcome)
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            outcome.steps[name] = time.monotonic() - began
+
+    return step
+
+
+def _parse_expressions(plan: Plan) -> None:
+    """Spark's own parser reads each of the user's expressions alone, before it stands in a statement."""
+    for text in plan.expressions:
+        F.expr(text)
+
+
+def _look_for_columns(plan: Plan, session: SparkSession, source: DataFrame, outcome: Outcome) -> None:
+    """Names are compared before any row is read: a clear error, not a half-run job."""
+    arrived = {name.lower() for name in source.columns}
+    for rule in plan.rules:
+        if isinstance(rule, ColumnsRule):
+            outcome.missing[rule.name] = [name for name in rule.columns if name.lower() not in arrived]
+    if plan.contract.transform or not plan.contract.columns:
+        return
+    wanted = [column.name for column in plan.contract.columns]
+    missing = [name for name in wanted if name.lower() not in arrived]
+    outcome.ignored_columns = tuple(n for n in source.columns if n.lower() not in {w.lower() for w in wanted})
+    if missing:
+        brings = ", ".join(name for name in source.columns if not name.startswith("_"))
+        raise QualityError(f"the source lacks the column(s) {', '.join(missing)}; it brings {brings}")
+
+
+def _judge(plan: Plan, session: SparkSession) -> tuple[DataFrame, Observation]:
+    observed = Observation("lakepact")
+    metrics = [F.expr(sql).alias(name) for name, sql in plan.judgement.metrics]
+    metrics += [F.expr(plan.judgement.content).alias("content")] if plan.skip_unchanged else []
+    return session.sql(plan.judgement.sql).observe(observed, *metrics), observed
+
+
+def _note_counts(outcome: Outcome, observed: Observation) -> None:
+    counts = dict(observed.get)
+    content = counts.pop("content", None)
+    outcome.content = None if content is None else f"{content}/{counts['accepted']}"
+    outcome.counts = {name: int(value) for name, value in counts.items()}
+
+
+def _check(plan: Plan, session: SparkSession, outcome: Outcome) -> None:
+    """All that can stop the write, before anything is written."""
+    for rule in plan.key_rules:
+        keys = quoted(rule.keys)
+        sql = f"SELECT {keys}, count(*) AS n FROM `accepted` GROUP BY {keys} HAVING count(*) > 1"
+        found = session.sql(f"{sql} ORDER BY n DESC, {keys} LIMIT {MOST_DOUBLES + 1}").collect()
+        outcome.doubles[rule.name] = [" / ".join(str(value) for value in row[:-1]) for row in found]
+    if plan.refuse_empty and not plan.materialise and not session.sql(plan.probe).take(1):
+        outcome.counts["accepted"] = 0
+    reasons = reasons_to_stop(plan, outcome)
+    if reasons:
+        raise QualityError("; ".join(reasons))
+
+
+def _sql(session: SparkSession, plan: Plan, outcome: Outcome, statement: str) -> None:
+    """Every commit carries who made it and why, in the same step as the data."""
+    session.conf.set(METADATA, commit_text(plan, outcome))
+    session.sql(statement).collect()
+
+
+def _quarantine(plan: Plan, session: SparkSession, outcome: Outcome, tables: Tables) -> None:
+    if plan.quarantine is None or not outcome.counts["quarantined"]:
+        return
+    state = plan.world.quarantine
+    for statement in plan.quarantine.prepare:
+        _sql(session, plan, outcome, statement)
+    _sql(session, plan, outcome, plan.quarantine.insert)
+    commit = tables.commit(plan.quarantine.table, plan.run.run_id, state.version if state else -1)
+    outcome.quarantine_added = commit.metrics.get("numOutputRows", 0) if commit else 0
+
+
+def _balance(plan: Plan, outcome: Outcome, tables: Tables) -> None:
+    before = -1 if outcome.version_before is None else outcome.version_before
+    commit = tables.commit(plan.target, plan.run.run_id, before)
+    outcome.version_after = commit.version if commit else outcome.version_before
+    outcome.commits = 1 if commit else 0
+    outcome.written = plan.mode.counts(commit.metrics if commit else None, outcome.counts["accepted"])
+    wrong = imbalance(outcome)
+    if wrong:
+        raise UnbalancedError(f"rows do not add up: {wrong}")

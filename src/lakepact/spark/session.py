@@ -1,0 +1,107 @@
+"""The Spark session: a tuned local one, a master's, a Spark Connect remote's, or the one already there."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from lakepact.contract.project import SparkSettings
+from lakepact.errors import MachineError
+from lakepact.spark.jars import jars
+from lakepact.spark.java import require_java
+
+DELTA_CONFIG = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.session.timeZone": "UTC",
+}
+
+# Spark's defaults are for clusters; a small table on a laptop must not pay for them.
+LOCAL_CONFIG = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dlog4j2.level=ERROR",
+    "spark.log.level": "ERROR",
+    "spark.sql.catalogImplementation": "in-memory",
+}
+
+
+@contextlib.contextmanager
+def spark_session(settings: SparkSettings, app_name: str, scratch: Path) -> Iterator[SparkSession]:
+    """The session for an environment; it is stopped again unless it was already there."""
+    if settings.ambient:
+        yield _ambient()
+        return
+    session = _start(settings, app_name, scratch)
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def _ambient() -> SparkSession:
+    session = SparkSession.getActiveSession()
+    if session is None:
+        raise MachineError("spark.ambient is true, but no Spark session is running here")
+    return session
+
+
+def _start(settings: SparkSettings, app_name: str, scratch: Path) -> SparkSession:
+    builder = SparkSession.builder.appName(app_name)
+    if settings.remote:
+        return _configured(builder.remote(settings.remote), settings.config).getOrCreate()
+    require_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    master = settings.master or "local[*]"
+    on_this_machine = master.startswith("local")
+    config: dict[str, object] = {**DELTA_CONFIG, **(_local(settings, scratch) if on_this_machine else _cluster(settings))}
+    with _quiet_launch():
+        session = _configured(builder.master(master), {**config, **settings.config}).getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+def _local(settings: SparkSettings, scratch: Path) -> dict[str, object]:
+    cores = min(os.cpu_count() or 1, 4)
+    return {
+        **LOCAL_CONFIG,
+        "spark.driver.extraClassPath": os.pathsep.join(str(jar) for jar in jars(settings.packages)),
+        "spark.driver.memory": settings.memory,
+        "spark.sql.shuffle.partitions": str(cores),
+        "spark.default.parallelism": str(cores),
+        "spark.sql.warehouse.dir": str(scratch / "spark-warehouse"),
+        "spark.local.dir": str(scratch / "spark-local"),
+    }
+
+
+def _cluster(settings: SparkSettings) -> dict[str, object]:
+    return {"spark.jars": ",".join(str(jar) for jar in jars(settings.packages))}
+
+
+def _configured(builder: SparkSession.Builder, config: Mapping[str, object]) -> SparkSession.Builder:
+    for key, value in config.items():
+        builder = builder.config(key, str(value).lower() if isinstance(value, bool) else str(value))
+    return builder
+
+
+@contextlib.contextmanager
+def _quiet_launch() -> Iterator[None]:
+    """The JVM's launcher greets on our standard error before any log setting is read: not wanted."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with Path(os.devnull).open("w") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
