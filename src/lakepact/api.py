@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import secrets as random
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -360,7 +361,26 @@ def _world(contract: Contract, project: Project, look: Callable[[TableRef], Any]
     return World(
         target=look(places.table(contract.name, contract.path)),
         quarantine=look(places.table(contract.quarantine_table, beside)),
+        source_bytes=_source_bytes(contract, project, look),
     )
+
+
+def _source_bytes(contract: Contract, project: Project, look: Callable[[TableRef], Any]) -> int | None:
+    """How much there is to read, where that can be told without reading."""
+    if contract.source is not None and contract.source.path is not None:
+        return _file_bytes(project.place(contract.source.path), contract.source.pattern)
+    states = [look(table) for table in _reads(contract, project)]
+    sizes = [state.bytes if state else None for state in states]
+    return None if not sizes or None in sizes else sum(sizes)
+
+
+def _file_bytes(path: str, pattern: str | None) -> int | None:
+    if "://" in path:
+        return None
+    whole = path.removeprefix("file:") + (f"/{pattern}" if pattern else "")
+    found = [Path(name) for name in glob.glob(whole)]
+    files = [file for place in found for file in (place.rglob("*") if place.is_dir() else [place])]
+    return sum(file.stat().st_size for file in files) if files else None
 
 
 def _places(project: Project) -> Places:

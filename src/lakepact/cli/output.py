@@ -12,6 +12,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+NO_TERMINAL_WIDTH = 400
 _NUMBER = re.compile(r'"\\u0001([^"\\]+)\\u0001"')
 
 
@@ -61,7 +62,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
         table.add_column(name, overflow="ellipsis", no_wrap=True)
     for row in rows:
         table.add_row(*(Text(_cell(value)) for value in row))
-    Console(soft_wrap=False).print(table)
+    Console(width=None if sys.stdout.isatty() else NO_TERMINAL_WIDTH).print(table)
 
 
 def _cell(value: object) -> str:

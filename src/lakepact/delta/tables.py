@@ -45,6 +45,7 @@ class LogTables:
             partition_by=tuple(metadata.partition_columns),
             properties=metadata.configuration,
             last_commit=newest.get("userMetadata"),
+            bytes=sum(delta.get_add_actions().column("size_bytes").to_pylist()),
         )
 
     def commit(self, table: TableRef, run_id: str, after: int) -> Commit | None:

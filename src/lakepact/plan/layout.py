@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lakepact.contract.model import Layout
-from lakepact.names import literal, quote, quoted
+from lakepact.names import TableName, TableRef, literal, quote, quoted
 from lakepact.plan.columns import TableColumn
 
 # Deletion vectors: a change rewrites no file, and a MERGE that changes nothing makes no commit.
 DEFAULT_PROPERTIES = {"delta.enableDeletionVectors": "true"}
+
+
+def create_schema(table: TableRef) -> tuple[str, ...]:
+    """A table that is a folder needs no schema; one in a catalog does."""
+    outer = TableName.parse(table.name).parts[:-1]
+    if table.path is not None or not outer:
+        return ()
+    return (f"CREATE SCHEMA IF NOT EXISTS {'.'.join(quote(part) for part in outer)}",)
 
 
 def create_table(table: str, columns: tuple[TableColumn, ...], layout: Layout, comment: str) -> str:

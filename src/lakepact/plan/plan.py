@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from lakepact.contract.model import Contract, Write
@@ -14,13 +14,14 @@ from lakepact.plan.changes import diff
 from lakepact.plan.check import find_problems, find_warnings
 from lakepact.plan.columns import TableColumn, table_columns
 from lakepact.plan.judge import Judgement, deduplication, implicit_rules, judge, ranking_rule
-from lakepact.plan.layout import create_table
+from lakepact.plan.layout import create_schema, create_table
 from lakepact.plan.modes import MODES
 from lakepact.plan.quarantine import QuarantinePlan, quarantine_plan
-from lakepact.plan.read import Read, read_for
+from lakepact.plan.read import Read, read_for, strict
 from lakepact.plan.rules import ACCEPTED, AnyRule, BatchRule, ColumnsRule, KeyRule, RowRule, compile_rules, named
 from lakepact.plan.state import RunIdentity, Window, World
 from lakepact.plan.target import Mode, Target
+from lakepact.plan.tuning import session_settings
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class Plan:
     mode: Mode
     write: str
     expressions: tuple[str, ...]
+    settings: Mapping[str, str]
     warnings: tuple[str, ...]
 
     @property
@@ -80,6 +82,7 @@ def make_plan(
     if problems or contract.source is None or contract.write is None:
         raise PlanError(problems or [Problem("needs a source and a way to write to be run", contract.name)])
     read = read_for(contract.source, places.locate, places.path, window)
+    read = strict(read) if contract.transform and contract.transform[0].sql else read
     columns = table_columns(contract, world.source_columns)
     rules = _all_rules(contract, columns, read, places)
     rows = tuple(rule for rule in rules if isinstance(rule, RowRule))
@@ -109,6 +112,7 @@ def make_plan(
         mode=mode,
         write=mode.statement(Target(target.sql, columns, contract.write.keys)),
         expressions=_expressions(contract),
+        settings=session_settings(world),
         warnings=tuple(find_warnings(contract)),
     )
 
@@ -148,7 +152,7 @@ def _skips_unchanged(write: Write, mode: Mode, read: Read) -> bool:
 
 def _ddl(contract: Contract, target: TableRef, columns: tuple[TableColumn, ...], world: World) -> tuple[str, ...]:
     if world.target is None:
-        return (create_table(target.sql, columns, contract.layout, contract.description),)
+        return (*create_schema(target), create_table(target.sql, columns, contract.layout, contract.description))
     changes = diff(target.sql, columns, world.target)
     if changes.refused:
         raise PlanError([Problem(reason, "columns", contract.name) for reason in changes.refused])

@@ -8,7 +8,7 @@ from lakepact.contract.model import Contract, Layout
 from lakepact.names import TableRef, literal, quote, quoted
 from lakepact.plan.changes import diff
 from lakepact.plan.columns import TableColumn
-from lakepact.plan.layout import create_table
+from lakepact.plan.layout import create_schema, create_table
 from lakepact.plan.rules import RowRule
 from lakepact.plan.state import RunIdentity, TableState
 
@@ -45,7 +45,8 @@ def quarantine_plan(
     texts = tuple(TableColumn(c.name, "string") for c in columns if c.stamp is None)
     wanted = (*texts, *OWN_COLUMNS)
     comment = f"Rows rejected from {contract.name}"
-    ddl = diff(table.sql, wanted, state).statements if state else (create_table(table.sql, wanted, Layout(), comment),)
+    create = (*create_schema(table), create_table(table.sql, wanted, Layout(), comment))
+    ddl = diff(table.sql, wanted, state).statements if state else create
     labels = {rule.name: rule.label for rule in rules if rule.action == "quarantine"}
     return QuarantinePlan(table, ddl, _insert(table, texts, labels, fingerprint, run))
 

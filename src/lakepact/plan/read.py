@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from lakepact.contract.model import Source
@@ -46,6 +46,13 @@ _COMPRESSED = {"gz", "bz2", "zst", "snappy", "lz4"}
 def read_for(source: Source, locate: Locate, place: Callable[[str], str], window: Window | None) -> Read:
     """What to read, with the window already in it where the source can take it."""
     return SOURCES[source.kind](source, locate, place, window)
+
+
+def strict(read: Read) -> Read:
+    """For a query over the whole source: a line that cannot be read stops it, as no row is left to reject."""
+    if not read.keeps_corrupt:
+        return read
+    return replace(read, options={**read.options, "mode": "FAILFAST"}, keeps_corrupt=False)
 
 
 def format_of(source: Source) -> str:

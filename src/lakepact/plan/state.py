@@ -32,6 +32,7 @@ class TableState:
     partition_by: tuple[str, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
     last_commit: str | None = None
+    bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -41,3 +42,4 @@ class World:
     target: TableState | None = None
     quarantine: TableState | None = None
     source_columns: Mapping[str, str] | None = None
+    source_bytes: int | None = None

@@ -26,10 +26,9 @@ def _files(session: SparkSession, read: Read, options: dict[str, str], path: str
     reader = session.read.format(read.format).options(**options)
     if read.header_names:
         names = reader.load(path).columns
-        fields = [StructField(name, StringType()) for name in (*names, CORRUPT)]
-        reader = reader.schema(StructType(fields)).option("columnNameOfCorruptRecord", CORRUPT)
-    elif read.keeps_corrupt:
-        reader = reader.option("columnNameOfCorruptRecord", CORRUPT)
+        kept = (CORRUPT,) if read.keeps_corrupt else ()
+        reader = reader.schema(StructType([StructField(name, StringType()) for name in (*names, *kept)]))
+    reader = reader.option("columnNameOfCorruptRecord", CORRUPT)
     frame = reader.load(path)
     if read.keeps_corrupt and CORRUPT not in frame.columns:
         frame = frame.withColumn(CORRUPT, F.lit(None).cast("string"))

@@ -48,7 +48,7 @@ class Engine:
 
 def run_plan(plan: Plan, engine: Engine, outcome: Outcome) -> None:
     """Do what the plan says; `outcome` holds what happened, also when this raises."""
-    session = engine.spark.newSession()
+    session = _session(plan, engine.spark)
     step = _steps(engine.progress, outcome)
     outcome.version_before = plan.world.target.version if plan.world.target else None
     with step("read"):
@@ -89,6 +89,14 @@ def source_columns(plan: Plan, session: SparkSession, provider: Provider, seen: 
     read_source(session, plan.read, provider, seen).createOrReplaceTempView("source")
     schema = session.sql(plan.judgement.prepared).schema
     return {field.name: field.dataType.simpleString() for field in schema}
+
+
+def _session(plan: Plan, spark: SparkSession) -> SparkSession:
+    """One for this run alone: its views and settings are nobody else's."""
+    session = spark.newSession()
+    for key, value in plan.settings.items():
+        session.conf.set(key, value)
+    return session
 
 
 def _steps(progress: Progress, outcome: Outcome) -> Callable[[str], AbstractContextManager[None]]:

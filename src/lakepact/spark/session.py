@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -38,8 +39,9 @@ LOCAL_CONFIG = {
 @contextlib.contextmanager
 def spark_session(settings: SparkSettings, app_name: str, scratch: Path) -> Iterator[SparkSession]:
     """The session for an environment; it is stopped again unless it was already there."""
-    if settings.ambient:
-        yield _ambient()
+    there = None if settings.remote else SparkSession.getActiveSession()
+    if settings.ambient or there is not None:
+        yield _usable(there)
         return
     session = _start(settings, app_name, scratch)
     try:
@@ -48,11 +50,16 @@ def spark_session(settings: SparkSettings, app_name: str, scratch: Path) -> Iter
         session.stop()
 
 
-def _ambient() -> SparkSession:
-    session = SparkSession.getActiveSession()
+def _usable(session: SparkSession | None) -> SparkSession:
     if session is None:
         raise MachineError("spark.ambient is true, but no Spark session is running here")
+    if "delta" not in str(session.conf.get("spark.sql.extensions", "")).lower() and not _on_databricks(session):
+        raise MachineError("the Spark session that is already running here was started without Delta's extension")
     return session
+
+
+def _on_databricks(session: SparkSession) -> bool:
+    return bool(session.conf.get("spark.databricks.clusterUsageTags.clusterId", ""))
 
 
 def _start(settings: SparkSettings, app_name: str, scratch: Path) -> SparkSession:
@@ -67,6 +74,7 @@ def _start(settings: SparkSettings, app_name: str, scratch: Path) -> SparkSessio
     with _quiet_launch():
         session = _configured(builder.master(master), {**config, **settings.config}).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     return session
 
 

@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 from lakepact.evidence.grains import GRAINS, grains
 from lakepact.evidence.record import RunRecord
 from lakepact.names import TableRef, literal, quote
+from lakepact.plan.layout import create_schema
 
 
 class SparkTables:
@@ -32,6 +33,8 @@ class SparkTables:
             session.createDataFrame(rows, made).write.format(self.format).mode("append").save(table.path)
             return
         comment = literal(f"Lakepact evidence: {grain}")
+        for statement in create_schema(table):
+            session.sql(statement)
         session.sql(f"CREATE TABLE IF NOT EXISTS {table.sql} ({made}) USING {self.format} COMMENT {comment}")
         session.createDataFrame(rows, made).createOrReplaceTempView("evidence")
         session.sql(f"INSERT INTO {table.sql} BY NAME SELECT * FROM `evidence`")

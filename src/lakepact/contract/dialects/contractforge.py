@@ -21,7 +21,6 @@ FILES = ("csv", "json", "parquet", "delta", "orc", "text", "avro", "xml")
 FORMATS = {**{name: name for name in FILES}, "jsonl": "json", "ndjson": "json", **dict.fromkeys(STORAGE)}
 OPTIONS = {"url": "url", "table": "dbtable", "query": "query", "driver": "driver"}
 ORDER = re.compile(r"(.*?)(?:\s+(asc|desc))?(?:\s+nulls\s+(first|last))?", re.I | re.S)
-ACTIONS = ("fail", "warn", "quarantine")
 SEVERITIES = {"warn": "warn", "quarantine": "quarantine", "abort": "fail"}
 # Their rule, ours, and its action; None: whatever on_quality_fail says.
 RULES: dict[str, tuple[str, str | None]] = {
@@ -36,8 +35,9 @@ RULES: dict[str, tuple[str, str | None]] = {
 KEYS: dict[str, tuple[str, ...]] = {
     "": (
         "source", "target", "target_catalog", "target_schema", "target_table", "layer", "mode", "merge_keys",
-        "hash_keys", "quality_rules", "on_quality_fail", "transform", "select_columns", "column_mapping",
-        "filter_expression", "cluster_columns", "partition_column", "delta_properties", "description", "owner",
+        "hash_keys", "hash_strategy", "quality_rules", "on_quality_fail", "transform", "select_columns",
+        "column_mapping", "filter_expression", "cluster_columns", "partition_column", "merge_strategy",
+        "delta_properties", "schema_policy", "idempotency_policy", "retry_attempts", "description", "owner",
         "tags", "columns",
     ),
     "target": TARGET,
@@ -54,25 +54,30 @@ KEYS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 SHORT = {"source"}  # a bare name will do
 FLAGS = {f"source.read.{key}" for key in COMPLETE}
-VALUES = {"on_quality_fail": ACTIONS, "quality_rules.expressions[].severity": tuple(SEVERITIES)}
+VALUES = {
+    "on_quality_fail": ("fail", "warn", "quarantine"),
+    "quality_rules.expressions[].severity": tuple(SEVERITIES),
+    "hash_strategy": ("explicit",),
+    "merge_strategy": ("delta",),
+    "schema_policy": ("permissive",),
+    "idempotency_policy": ("always_run",),
+    "retry_attempts": ("1",),
+}
 # Descriptions, and numbers of their runs: nothing that happens to a row depends on them.
 LEFT_OUT = {
     "_metadata", "naming", "domain", "sla", "source_system", "annotations", "operations", "applied_presets",
     "idempotency_key", "retry_backoff_seconds", "parent_run_id", "run_group_id", "master_job_id",
     "master_run_id", "target.catalog_type",
 }  # fmt: skip
-# What a native contract cannot say yet, each with the value that means the same as leaving it out.
-LATER = dict.fromkeys([
-    "access", "allow_type_widening", "dedup_order_expr", "dry_run", "execution", "extensions",
-    "hash_exclude_columns", "lock_enabled", "merge_partition_column", "optimize_after_write", "partition_columns",
-    "partition_value", "preset", "replace_partitions_source_complete", "runtime_parameters", "schemas",
-    "scd2_apply_as_deletes", "scd2_change_columns", "scd2_effective_from_column", "scd2_sequence_by", "shape",
-    "watermark_columns", "zorder_columns", "quality_rules.custom", "transform.composite_keys",
-    "transform.custom", "transform.shape", "source.auth", "source.connection_path", "source.incremental",
-    "source.ref", "source.request", "source.table_ref",
-]) | {
-    "hash_strategy": "explicit", "idempotency_policy": "always_run", "merge_strategy": "delta",
-    "retry_attempts": 1, "schema_policy": "permissive", "scd2_late_arriving_policy": "apply",
+# What a native contract cannot say yet.
+LATER = {
+    "access", "allow_type_widening", "dedup_order_expr", "dry_run", "execution", "extensions", "lock_enabled",
+    "hash_exclude_columns", "merge_partition_column", "optimize_after_write", "partition_columns", "preset",
+    "partition_value", "replace_partitions_source_complete", "runtime_parameters", "schemas", "shape",
+    "scd2_apply_as_deletes", "scd2_change_columns", "scd2_effective_from_column", "scd2_sequence_by",
+    "scd2_late_arriving_policy", "watermark_columns", "zorder_columns", "quality_rules.custom", "source.auth",
+    "source.connection_path", "source.incremental", "source.ref", "source.request", "source.table_ref",
+    "transform.composite_keys", "transform.custom", "transform.shape",
 }  # fmt: skip
 
 
@@ -212,9 +217,10 @@ def _given(part: Document) -> Document:
 def _problems(value: Any, place: str = "") -> Iterator[Problem]:
     """Everything that the tables above have against a value and what is in it."""
     name = re.sub(r"\.\d+", "[]", place)
+    short = name in SHORT and isinstance(value, str)
     if name in FLAGS and not isinstance(value, bool):
         yield Problem(f"must be true or false, found {value!r}", place)
-    if name in VALUES and value not in VALUES[name]:
+    if name in VALUES and str(value) not in VALUES[name]:
         yield Problem(f"{value!r} is not supported{hint(str(value), VALUES[name])}", place)
     if isinstance(value, list) and f"{name}[]" in KEYS:
         for position, entry in enumerate(value):
@@ -222,16 +228,15 @@ def _problems(value: Any, place: str = "") -> Iterator[Problem]:
     elif isinstance(value, dict) and name in KEYS:
         for key, inner in value.items():
             yield from _key_problems(str(key), inner, f"{place}.{key}".strip("."), KEYS[name])
-    elif value is not None and name not in SHORT and (name in KEYS or f"{name}[]" in KEYS):
+    elif value is not None and not short and (name in KEYS or f"{name}[]" in KEYS):
         yield Problem("expected keys and values here" if name in KEYS else "expected a list here", place)
 
 
 def _key_problems(key: str, value: Any, place: str, known: tuple[str, ...]) -> Iterator[Problem]:
     name = re.sub(r"\.\d+", "[]", place)
-    if name in LATER:
-        if value and value != LATER[name]:
-            yield Problem("is not supported yet; remove it or write this contract natively", place)
-    elif known and key not in known and name not in LEFT_OUT:
-        yield Problem(f"unknown key{hint(key, known)}", place)
-    else:
+    if not known or key in known:
         yield from _problems(value, place)
+    elif name not in LATER and name not in LEFT_OUT:
+        yield Problem(f"unknown key{hint(key, known)}", place)
+    elif name in LATER and value:
+        yield Problem("is not supported yet; remove it or write this contract natively", place)

@@ -33,7 +33,7 @@ TABLE: Keys = {
     "properties": (),
 }  # fmt: skip
 BRONZE: Keys = {
-    "": ("description", "enabled", "load_type", "source", "destination_contract", "metadata"),
+    "": ("description", "enabled", "ingest_type", "load_type", "source", "destination_contract", "metadata"),
     "source": ("format", "path", "options"),
     "metadata": (*(f"add_{stamp}" for stamp in STAMPS), "add_silver_timestamps"),
 }
@@ -42,20 +42,25 @@ SILVER: Keys = {
     "source": ("format",),
     "metadata": BRONZE["metadata"],
 }
-FLAGS = {"change_data_feed", "properties.change_data_feed", *(f"metadata.{key}" for key in BRONZE["metadata"])}
+FLAGS = {
+    "change_data_feed",
+    "properties.change_data_feed",
+    *(f"metadata.{key}" for key in BRONZE["metadata"]),
+}
 VALUES = {
     "type": ("MANAGED", "EXTERNAL"),
     "format": ("DELTA",),
+    "ingest_type": ("batch",),
     "load_type": tuple(LOADS),
     "strategy": STRATEGIES,
 }
 # Notes; a contract goes by its table's name; declared columns are added without being asked.
 LEFT_OUT = {"_doc", "columns[]._doc", "name", "merge_schema"}
-# What a native contract cannot say yet, each with the value that means the same as leaving it out.
-LATER = dict.fromkeys([
+# What a native contract cannot say yet.
+LATER = {
     "permissions", "columns[].default", "trigger", "checkpoint_suffix", "source.kafka", "source.schema",
     "metadata.add_kafka_metadata",
-]) | {"ingest_type": "batch"}  # fmt: skip
+}  # fmt: skip
 
 
 def is_ingestion(document: Document) -> bool:
@@ -63,7 +68,9 @@ def is_ingestion(document: Document) -> bool:
 
 
 def is_table(document: Document) -> bool:
-    return all(key in document for key in ("catalog", "schema", "name", "columns")) and "table" not in document
+    return "table" not in document and all(
+        key in document for key in ("catalog", "schema", "name", "columns")
+    )
 
 
 def from_table(document: Document, _read: Read) -> Document:
@@ -74,19 +81,15 @@ def from_table(document: Document, _read: Read) -> Document:
 
 def from_ingestion(document: Document, read: Read) -> Document:
     promotes = "strategy" in document or "source_contract" in document
-    linked = ("destination_contract", "source_contract") if promotes else ("destination_contract",)
     problems = [*_problems(document, SILVER if promotes else BRONZE), *_missing(document, promotes)]
-    tables = {key: _linked(document.get(key), key, read, problems) for key in linked}
+    target = _linked(document, "destination_contract", read, problems)
+    problems += [found.at(str(document["destination_contract"]), None) for found in _table_problems(target)]
+    source = _linked(document, "source_contract", read, problems) if promotes else {}
     if problems:
         raise ContractError(problems)
-    table = _table(tables["destination_contract"])
     own = {"description": document.get("description"), "enabled": document.get("enabled")}
-    stamps, replaced = _stamps(document.get("metadata") or {}, promotes)
-    columns = [column for column in table.get("columns", []) if column.get("name") not in replaced]
-    steps = [{"stamp": stamps}] if stamps else []
-    work = _promotion(document, _name(tables["source_contract"])) if promotes else _landing(document)
-    transform = [*steps, *work.pop("transform", [])]
-    return _given({**own, **work, **table, "columns": columns, "transform": transform})
+    work = _promotion(document, source) if promotes else _landing(document)
+    return _stamped({**own, **work, **_table(target)}, document.get("metadata") or {}, promotes)
 
 
 def _missing(document: Document, promotes: bool) -> Iterator[Problem]:
@@ -102,8 +105,9 @@ def _missing(document: Document, promotes: bool) -> Iterator[Problem]:
         yield Problem("is missing; say where the files land", "source.path")
 
 
-def _linked(path: Any, key: str, read: Read, problems: list[Problem]) -> Document:
-    """The table file that a key points to; what is wrong in it is told under its own name."""
+def _linked(document: Document, key: str, read: Read, problems: list[Problem]) -> Document:
+    """The table file that a key points to."""
+    path = document.get(key)
     if not isinstance(path, str):
         problems.append(Problem("is missing; give the path of a table's JSON", key))
         return {}
@@ -113,18 +117,20 @@ def _linked(path: Any, key: str, read: Read, problems: list[Problem]) -> Documen
         problems += error.problems
         return {}
     if isinstance(found, dict) and is_table(found):
-        problems += [problem.at(path, None) for problem in _table_problems(found)]
         return found
     problems.append(Problem(f"{path} is not a table's JSON; it needs catalog, schema, name and columns", key))
     return {}
 
 
-def _stamps(flags: Document, promotes: bool) -> tuple[list[str], set[str]]:
-    """Which stamps are wanted, and the declared columns that they stand for."""
+def _stamped(native: Document, flags: Document, promotes: bool) -> Document:
+    """A stamp brings its own column, so a declared one of that name goes."""
     landed = [] if promotes else [stamp for stamp in STAMPS if flags.get(f"add_{stamp}", True)]
     silver = flags.get("add_silver_timestamps", False)
-    replaced = {*(f"_{stamp}" for stamp in landed), *(SILVER_COLUMNS if silver else ())}
-    return [*landed, *(SILVER_STAMPS if silver else ())], replaced
+    stamps = [*landed, *(SILVER_STAMPS if silver else ())]
+    brought = {*(f"_{stamp}" for stamp in landed), *(SILVER_COLUMNS if silver else ())}
+    columns = [column for column in native.get("columns", []) if str(column.get("name")) not in brought]
+    steps = [*([{"stamp": stamps}] if stamps else []), *native.get("transform", [])]
+    return _given({**native, "columns": columns, "transform": steps})
 
 
 def _landing(document: Document) -> Document:
@@ -132,12 +138,12 @@ def _landing(document: Document) -> Document:
     return {"layer": "bronze", "source": {"format": "json", **document["source"]}, "write": {"mode": mode}}
 
 
-def _promotion(document: Document, table: str) -> Document:
+def _promotion(document: Document, source: Document) -> Document:
     keys, newest = document.get("merge_keys"), document.get("watermark_col")
     order = {"keys": keys, "order_by": f"{quote(str(newest))} DESC NULLS LAST"}
     return {
         "layer": "silver",
-        "source": _given({"table": table, "filter": document.get("filter")}),
+        "source": _given({"table": _name(source), "filter": document.get("filter")}),
         "transform": [{"deduplicate": order}] if keys and newest else [],
         "write": _given({"mode": document["strategy"], "keys": keys}),
     }
@@ -147,17 +153,20 @@ def _table(document: Document) -> Document:
     properties = {"change_data_feed": document.get("change_data_feed"), **(document.get("properties") or {})}
     clustering = document.get("clustering") or {}
     layout = {"partition_by": document.get("partitions"), "cluster_by": clustering.get("columns")}
-    columns = document.get("columns") or []
     native = {
         "table": _name(document),
         "path": document.get("location"),
         "layer": properties.get("layer") if properties.get("layer") in get_args(Layer) else None,
         "description": document.get("comment"),
         "owners": [{"name": document["owner"]}] if document.get("owner") else None,
-        "columns": [{COLUMN[key]: said for key, said in column.items() if key in COLUMN} for column in columns],
+        "columns": [_column(column) for column in document.get("columns") or []],
         "layout": _given({**layout, "properties": _properties(properties)}),
     }
     return _given(native)
+
+
+def _column(column: Document) -> Document:
+    return {native: column[key] for key, native in COLUMN.items() if key in column}
 
 
 def _name(document: Document) -> str:
@@ -185,7 +194,7 @@ def _problems(value: Any, keys: Keys, place: str = "") -> Iterator[Problem]:
     name = re.sub(r"\.\d+", "[]", place)
     if name in FLAGS and not isinstance(value, bool):
         yield Problem(f"must be true or false, found {value!r}", place)
-    if name in VALUES and value not in VALUES[name]:
+    if name in VALUES and str(value) not in VALUES[name]:
         yield Problem(f"{value!r} is not supported{hint(str(value), VALUES[name])}", place)
     if isinstance(value, list) and f"{name}[]" in keys:
         for position, entry in enumerate(value):
@@ -197,14 +206,11 @@ def _problems(value: Any, keys: Keys, place: str = "") -> Iterator[Problem]:
         yield Problem("expected keys and values here" if name in keys else "expected a list here", place)
 
 
-def _key_problems(
-    key: str, value: Any, place: str, known: tuple[str, ...], keys: Keys
-) -> Iterator[Problem]:
+def _key_problems(key: str, value: Any, place: str, known: tuple[str, ...], keys: Keys) -> Iterator[Problem]:
     name = re.sub(r"\.\d+", "[]", place)
-    if name in LATER:
-        if value and value != LATER[name]:
-            yield Problem("is not supported yet; remove it or write this contract natively", place)
-    elif known and key not in known and name not in LEFT_OUT:
-        yield Problem(f"unknown key{hint(key, known)}", place)
-    else:
+    if not known or key in known:
         yield from _problems(value, keys, place)
+    elif name not in LATER and name not in LEFT_OUT:
+        yield Problem(f"unknown key{hint(key, known)}", place)
+    elif name in LATER and value:
+        yield Problem("is not supported yet; remove it or write this contract natively", place)

@@ -1,4 +1,4 @@
-"""The contract lab's rules file: named rules with a label for what they reject, added to a native contract."""
+"""The contract lab's rules file: named rules, each with a label for what it rejects, in a native contract."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Document = dict[str, Any]
 
 # As the JSON spells a key, and as the documentation's table does.
 KEYS = {
-    "name": "name", "Rule": "name", "field": "field", "Field": "field", "condition": "condition",
-    "Condition": "condition", "rejected_label": "label", "Rejected Label": "label", "rule": "text", "layer": "layer",
+    "name": "name", "field": "field", "condition": "condition", "rejected_label": "label", "layer": "layer",
+    "Rule": "name", "Field": "field", "Condition": "condition", "Rejected Label": "label", "rule": "text",
 }  # fmt: skip
 NOT_NULL = re.compile(r"must not be null", re.I)
 COMPARED = re.compile(r"must be (>=|<=|<>|!=|==?|>|<)\s*(-?\d+(?:\.\d+)?)", re.I)
@@ -40,18 +40,25 @@ def with_rules_file(document: Document, read: Callable[[str], Any]) -> Document:
         raise ContractError([Problem("must name a JSON file that holds a list of rules", "rules_file")])
     problems: list[Problem] = []
     parts = [_part(entry, f"{i}", native, problems) for i, entry in enumerate(entries)]
-    _refuse_two_orders(native, parts, problems)
+    added = {key: _joined(native, parts, key) for key in ("transform", "quality")}
+    if _deduplications(added["transform"]) > 1:
+        problems.append(Problem("only one rule or step of a contract can deduplicate; remove the others"))
     if problems:
         raise ContractError([problem.at(file, None) for problem in problems])
-    for key in ("transform", "quality"):
-        native[key] = [*(native.get(key) or []), *(body for place, body in parts if place == key)]
-    return native
+    return {**native, **added}
 
 
-def _refuse_two_orders(native: Document, parts: list[tuple[str, Document]], problems: list[Problem]) -> None:
-    steps = [*(native.get("transform") or []), *(body for place, body in parts if place == "transform")]
-    if sum("deduplicate" in step for step in steps if isinstance(step, dict)) > 1:
-        problems.append(Problem("only one rule or step of a contract can deduplicate; remove the others"))
+def _joined(native: Document, parts: list[tuple[str, Document]], key: str) -> Any:
+    own = native.get(key) or []
+    return [*own, *(body for place, body in parts if place == key)] if isinstance(own, list) else own
+
+
+def _deduplications(steps: Any) -> int:
+    return (
+        sum("deduplicate" in step for step in steps if isinstance(step, dict))
+        if isinstance(steps, list)
+        else 0
+    )
 
 
 def _part(entry: Any, place: str, native: Document, problems: list[Problem]) -> tuple[str, Document]:
@@ -59,7 +66,8 @@ def _part(entry: Any, place: str, native: Document, problems: list[Problem]) -> 
     if not isinstance(entry, dict):
         problems.append(Problem("expected keys and values here", place))
         return "", {}
-    problems += [Problem(f"unknown key{hint(key, KEYS)}", f"{place}.{key}") for key in entry if key not in KEYS]
+    unknown = [str(key) for key in entry if key not in KEYS]
+    problems += [Problem(f"unknown key{hint(key, KEYS)}", f"{place}.{key}") for key in unknown]
     rule = {KEYS[key]: value for key, value in entry.items() if key in KEYS}
     if native.get("layer") and rule.get("layer", native["layer"]) != native["layer"]:
         return "", {}
@@ -86,7 +94,9 @@ def _field_and_condition(rule: Document, columns: list[str]) -> tuple[str, str]:
     field = rule.get("field") or derived[0]
     condition = rule.get("condition") or derived[1]
     if not field or not condition:
-        raise ValueError(f"rule {rule.get('name')!r} does not say what it checks; add `field` and `condition`")
+        raise ValueError(
+            f"rule {rule.get('name')!r} does not say what it checks; add `field` and `condition`"
+        )
     if columns and field not in columns:
         raise ValueError(f"the contract has no column {field!r}{hint(str(field), columns)}")
     return str(field), str(condition).strip().rstrip(".")
@@ -95,7 +105,9 @@ def _field_and_condition(rule: Document, columns: list[str]) -> tuple[str, str]:
 def _by_name(name: str, columns: list[str]) -> tuple[str | None, str | None]:
     for pattern, condition in NAMES.items():
         if found := pattern.fullmatch(name):
-            identified = [f"{found[1]}_id", found[1]] if "dedup" in condition else [found[1], f"{found[1]}_id"]
+            identified = (
+                [f"{found[1]}_id", found[1]] if "dedup" in condition else [found[1], f"{found[1]}_id"]
+            )
             return next((column for column in identified if column in columns), None), condition
     return None, None
 
@@ -114,7 +126,9 @@ def _time(columns: list[Document]) -> str:
     times = [str(column["name"]) for column in columns if str(column.get("type")).lower() in TIMES]
     if len(times) != 1:
         found = ", ".join(times) or "none"
-        raise ValueError(f"newest by which column? one timestamp or date is needed, found {found}; write a deduplicate step")
+        raise ValueError(
+            f"newest by which timestamp or date? found {found}; write a deduplicate step instead"
+        )
     return times[0]
 
 

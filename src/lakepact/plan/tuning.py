@@ -1,0 +1,25 @@
+"""How Spark should work on a batch of this size. Cluster defaults cost a small table more than its rows do."""
+
+from __future__ import annotations
+
+from lakepact.plan.state import World
+
+SMALL = 16 * 2**20
+
+# Compiling a query for a few thousand rows takes longer than interpreting it, and one task beats two.
+FOR_SMALL = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
+
+
+def session_settings(world: World) -> dict[str, str]:
+    """Settings for this run's own session; none where the size is not known to be small."""
+    known = world.source_bytes
+    target = world.target.bytes if world.target else 0
+    if known is None or target is None or known + target > SMALL:
+        return {}
+    return dict(FOR_SMALL)

@@ -1,0 +1,79 @@
+"""What tests share: one Spark session, projects made of text, and cases read from YAML."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from lakepact import api
+from lakepact.contract.project import Project, SparkSettings
+
+CASES = Path(__file__).parent / "cases"
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+# Tiny tables: compiling code for them costs more than running it.
+TEST_CONFIG = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.default.parallelism": "1",
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
+
+
+def cases(name: str) -> list[Any]:
+    """The cases of tests/cases/<name>.yaml, as pytest parameters."""
+    found = yaml.safe_load((CASES / f"{name}.yaml").read_text(encoding="utf-8"))
+    return [pytest.param(case, id=case["name"]) for case in found]
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The one session of the suite, as users get it, on two cores."""
+    from lakepact.spark.session import spark_session
+
+    settings = SparkSettings(master="local[2]", memory="2g", config=TEST_CONFIG)
+    with spark_session(settings, "lakepact-tests", tmp_path_factory.mktemp("spark")) as session:
+        yield session
+
+
+MakeProject = Callable[..., Project]
+
+
+@pytest.fixture
+def make_project(tmp_path: Path) -> MakeProject:
+    """A project folder from contracts (documents) and files (texts)."""
+
+    def make(contracts: list[dict[str, Any]], files: dict[str, str] | None = None, **settings: Any) -> Project:
+        document = {"name": "test", "environments": {"local": {"paths": {"landing": "landing"}}}, **settings}
+        (tmp_path / "lakepact.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
+        (tmp_path / "contracts").mkdir(exist_ok=True)
+        for number, contract in enumerate(contracts):
+            text = yaml.safe_dump(contract, sort_keys=False)
+            (tmp_path / "contracts" / f"c{number}.yaml").write_text(text, encoding="utf-8")
+        for name, text in (files or {}).items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_bytes(text.encode() if isinstance(text, str) else text)
+        return api.open_project(tmp_path)
+
+    return make
+
+
+@pytest.fixture
+def orders(tmp_path: Path) -> Project:
+    """A fresh copy of the orders example."""
+    shutil.copytree(EXAMPLES / "orders", tmp_path / "orders", ignore=shutil.ignore_patterns("warehouse", ".lakepact"))
+    return api.open_project(tmp_path / "orders")
+
+
+@pytest.fixture(autouse=True)
+def _no_stray_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("LAKEPACT_") and name != "LAKEPACT_CACHE"]:
+        monkeypatch.delenv(name)
