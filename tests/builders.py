@@ -30,5 +30,5 @@ def contract(**changes: Any) -> Contract:
     return Contract.model_validate({**BASE, **changes})
 
 
-def plan(made: Contract, world: World = World(), window: Window | None = None) -> Plan:
-    return make_plan(made, world, window, RUN, PLACES)
+def plan(made: Contract, world: World | None = None, window: Window | None = None) -> Plan:
+    return make_plan(made, world or World(), window, RUN, PLACES)

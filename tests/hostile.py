@@ -36,7 +36,10 @@ FILES: dict[str, tuple[bytes, str]] = {
     "list_key.yaml": (b"? [a, b]\n: c\n", "a key must be plain text"),
     "scalar.yaml": (b"5\n", "a contract is keys and values"),
     "null.yaml": (b"---\n", "a contract is keys and values"),
-    "comma.json": (b'{"table": "a.b",\n "write": {"mode": "append",}\n}', "not JSON: Expecting property name"),
+    "comma.json": (
+        b'{"table": "a.b",\n "write": {"mode": "append",}\n}',
+        "not JSON: Expecting property name",
+    ),
     "long_number.json": (b'{"table": ' + b"1" * 5000 + b"}", ""),
 }
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import yaml
-from conftest import cases
 
+from conftest import cases
 from lakepact import api
 from lakepact.contract.project import Environment, Project, ProjectFile
 from lakepact.contract.types import canonical_type
@@ -69,7 +69,11 @@ def test_a_problem_says_file_line_field_and_message() -> None:
 
 
 def test_problems_of_several_files_are_told_together_and_good_contracts_are_kept(tmp_path: Path) -> None:
-    texts = {"a.yaml": "table: a.a\n", "b.yaml": FIRST_LINES + "".join(LAST_LINES.values()), "c.yaml": "table: [\n"}
+    texts = {
+        "a.yaml": "table: a.a\n",
+        "b.yaml": FIRST_LINES + "".join(LAST_LINES.values()),
+        "c.yaml": "table: [\n",
+    }
     for name, text in texts.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     found = api.validate(None, [tmp_path / name for name in texts])
@@ -95,7 +99,8 @@ def test_a_json_contract_says_the_same_as_a_yaml_one(tmp_path: Path) -> None:
 
 def test_a_problem_in_json_has_its_line_too(tmp_path: Path) -> None:
     file = tmp_path / "c.json"
-    file.write_text('{\n\t"table": "a.b",\n\t"source": {\n\t\t"pth": "x.csv", "path": "x.csv"\n\t},\n"write": {"mode": "append"}}')
+    source = '"source": {\n\t\t"pth": "x.csv", "path": "x.csv"\n\t}'
+    file.write_text(f'{{\n\t"table": "a.b",\n\t{source},\n"write": {{"mode": "append"}}}}', encoding="utf-8")
     [problem] = api.validate(None, [file]).problems
     assert (problem.line, problem.field) == (4, "source.pth")
 

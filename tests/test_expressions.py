@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 import sqlglot
-from conftest import cases
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import cases
 from lakepact.plan.expressions import columns_of, expression_problems, order_problems, predicate_problems
 
 COLUMNS = ["id", "amount", "at"]
@@ -22,14 +22,27 @@ def test_a_condition(case: dict[str, Any]) -> None:
     assert case.get("problem", "") in " ".join(problems)
 
 
-@pytest.mark.parametrize("text", ["at", "at DESC", "at DESC NULLS LAST, amount", "coalesce(at, now()) ASC", "-amount"])
+@pytest.mark.parametrize(
+    "text", ["at", "at DESC", "at DESC NULLS LAST, amount", "coalesce(at, now()) ASC", "-amount"]
+)
 def test_an_order_over_known_columns_is_an_order(text: str) -> None:
     assert order_problems(text, COLUMNS) == []
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "at DOWN", "at LIMIT 1", "at) OVER (", "at; SELECT 1", "at -- x", "rand()", "(SELECT 1)", "max(at)", "aat"],
+    [
+        "",
+        "at DOWN",
+        "at LIMIT 1",
+        "at) OVER (",
+        "at; SELECT 1",
+        "at -- x",
+        "rand()",
+        "(SELECT 1)",
+        "max(at)",
+        "aat",
+    ],
 )
 def test_anything_else_is_not_an_order(text: str) -> None:
     assert order_problems(text, COLUMNS)
@@ -53,8 +66,28 @@ def test_whatever_is_written_is_answered_and_not_raised(text: str) -> None:
     assert all(isinstance(problem, str) for problem in order_problems(text, COLUMNS))
 
 
-CONDITIONS = ["amount > 0", "id = 'a'", "id = ')--'", r"id = '\'('", "`amount` > 0", "NOT (amount > 0)", "TRUE"]
-BETWEEN = [" AND ", " OR NOT ", ") OR (", ") AND NOT (", "; ", " -- ", " /* */ OR ", "' OR '", "` OR `", r"\' OR '", ", "]
+CONDITIONS = [
+    "amount > 0",
+    "id = 'a'",
+    "id = ')--'",
+    r"id = '\'('",
+    "`amount` > 0",
+    "NOT (amount > 0)",
+    "TRUE",
+]
+BETWEEN = [
+    " AND ",
+    " OR NOT ",
+    ") OR (",
+    ") AND NOT (",
+    "; ",
+    " -- ",
+    " /* */ OR ",
+    "' OR '",
+    "` OR `",
+    r"\' OR '",
+    ", ",
+]
 
 
 @given(st.sampled_from(CONDITIONS), st.sampled_from(BETWEEN), st.sampled_from(CONDITIONS))

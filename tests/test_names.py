@@ -49,7 +49,10 @@ def test_a_name_comes_back_from_its_quotes(name: str) -> None:
     assert [part.name for part in parsed.parts] == [name]
 
 
-@given(st.integers() | st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**20), max_value=10**20, places=4))
+@given(
+    st.integers()
+    | st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**20), max_value=10**20, places=4)
+)
 def test_a_number_comes_back_digit_for_digit(number: int | Decimal) -> None:
     assert Decimal(literal(number).removesuffix("BD")) == number
 
@@ -68,7 +71,10 @@ def test_a_number_comes_back_digit_for_digit(number: int | Decimal) -> None:
         (date(2026, 1, 2), "DATE '2026-01-02'"),
         (date(1, 1, 1), "DATE '0001-01-01'"),
         (datetime(2026, 1, 2, 3, tzinfo=timezone.utc), "TIMESTAMP '2026-01-02 03:00:00.000000+00:00'"),
-        (datetime(2026, 1, 2, 3, tzinfo=timezone(timedelta(hours=9))), "TIMESTAMP '2026-01-01 18:00:00.000000+00:00'"),
+        (
+            datetime(2026, 1, 2, 3, tzinfo=timezone(timedelta(hours=9))),
+            "TIMESTAMP '2026-01-01 18:00:00.000000+00:00'",
+        ),
         (datetime(201, 1, 2, tzinfo=timezone.utc), "TIMESTAMP '0201-01-02 00:00:00.000000+00:00'"),
     ],
 )
@@ -109,10 +115,27 @@ def test_a_table_name_has_up_to_three_parts(text: str, parts: tuple[str, ...]) -
 
 
 @pytest.mark.parametrize(
-    "text", ["", ".", "a.", ".a", "a..b", "a.b.c.d", "a b", "a/b", "../a", "a;b", "a'b", "a`b", "-a", "a.*", "a.b\n; x"]
+    "text",
+    [
+        "",
+        ".",
+        "a.",
+        ".a",
+        "a..b",
+        "a.b.c.d",
+        "a b",
+        "a/b",
+        "../a",
+        "a;b",
+        "a'b",
+        "a`b",
+        "-a",
+        "a.*",
+        "a.b\n; x",
+    ],
 )
 def test_anything_else_is_no_table_name(text: str) -> None:
-    with pytest.raises(ValueError, match="is not a table name; write catalog.schema.table"):
+    with pytest.raises(ValueError, match="is not a table name; write catalog"):
         TableName.parse(text)
 
 

@@ -14,14 +14,21 @@ from lakepact.errors import ContractError
 
 def contract(table: str, reads: str | None = None, **changes: Any) -> Contract:
     source = {"table": reads} if reads else {"path": "in/x.csv"}
-    return Contract.model_validate({"table": table, "source": source, "write": {"mode": "scd0_append"}, **changes})
+    return Contract.model_validate(
+        {"table": table, "source": source, "write": {"mode": "scd0_append"}, **changes}
+    )
 
 
 def names(contracts: list[Contract]) -> list[str]:
     return [one.name for one in contracts]
 
 
-CHAIN = [contract("gold.k", "silver.o"), contract("silver.o", "bronze.o"), contract("bronze.o"), contract("bronze.a")]
+CHAIN = [
+    contract("gold.k", "silver.o"),
+    contract("silver.o", "bronze.o"),
+    contract("bronze.o"),
+    contract("bronze.a"),
+]
 
 
 @pytest.mark.parametrize("contracts", list(permutations(CHAIN)))
@@ -42,7 +49,14 @@ def test_each_runs_after_those_it_reads_in_whatever_order_they_come(contracts: t
         {"quality": [{"referential_integrity": {"column": "a", "table": "bronze.o", "key": "a"}}]},
         {
             "quality": [
-                {"lifecycle_window": {"event_ts": "a", "event_key": "b", "table": "bronze.o", "reference_key": "c"}}
+                {
+                    "lifecycle_window": {
+                        "event_ts": "a",
+                        "event_key": "b",
+                        "table": "bronze.o",
+                        "reference_key": "c",
+                    }
+                }
             ]
         },
     ],

@@ -1,4 +1,4 @@
-"""What the numbers of a run say: verdicts, reasons to stop, whether rows add up, and the record made of them."""
+"""What the numbers of a run say: verdicts, reasons to stop, whether rows add up, and its record."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from builders import RUN, contract, plan
 
+from builders import RUN, contract, plan
 from lakepact.errors import QualityError
 from lakepact.evidence.record import make_record, unplanned_record
 from lakepact.plan.commits import commit_text, find_commit, holds_same_rows, note_of
@@ -56,7 +56,9 @@ def test_a_rule_stops_the_write(rule: dict[str, Any], counts: dict[str, int], st
 
 
 def test_a_reason_says_the_rule_and_the_number() -> None:
-    made = plan(contract(quality=[{"name": "positive", "check": "amount > 0", "action": "fail"}, {"min_rows": 20}]))
+    made = plan(
+        contract(quality=[{"name": "positive", "check": "amount > 0", "action": "fail"}, {"min_rows": 20}])
+    )
     assert reasons(made, **{"failed:positive": 3}) == [
         "rule positive: 3 row(s) break it",
         "rule min_rows: 10, expected at least 20",
@@ -86,7 +88,9 @@ def test_an_empty_source_does_not_empty_a_table() -> None:
     assert reasons(plan(contract(write=emptied), world), read=0, accepted=0) == []
 
 
-@pytest.mark.parametrize(("rejected", "filtered", "stops"), [(2, 0, False), (3, 0, True), (2, 1, True), (0, 10, False)])
+@pytest.mark.parametrize(
+    ("rejected", "filtered", "stops"), [(2, 0, False), (3, 0, True), (2, 1, True), (0, 10, False)]
+)
 def test_too_many_rejected_rows_stop_the_write(rejected: int, filtered: int, stops: bool) -> None:
     made = plan(contract(quarantine={"max_ratio": 0.2}))
     assert bool(reasons(made, quarantined=rejected, filtered=filtered)) == stops
@@ -103,7 +107,11 @@ def test_nothing_is_said_of_rules_before_the_batch_was_counted() -> None:
     ("counts", "written", "holds"),
     [
         ({}, Written(inserted=10), True),
-        ({"quarantined": 2, "deduplicated": 1, "filtered": 3}, Written(inserted=1, updated=1, unchanged=2), True),
+        (
+            {"quarantined": 2, "deduplicated": 1, "filtered": 3},
+            Written(inserted=1, updated=1, unchanged=2),
+            True,
+        ),
         ({}, Written(inserted=9), False),
         ({}, Written(inserted=11), False),
         ({"quarantined": 1}, Written(inserted=10), False),
@@ -131,11 +139,17 @@ def test_an_imbalance_shows_the_sum() -> None:
         ("scd0_append", None, Written()),
         ("scd0_overwrite", {"numOutputRows": 7}, Written(inserted=7)),
         ("scd0_overwrite", None, Written(unchanged=7)),
-        ("scd1_upsert", {"numTargetRowsInserted": 2, "numTargetRowsUpdated": 1}, Written(inserted=2, updated=1, unchanged=4)),
+        (
+            "scd1_upsert",
+            {"numTargetRowsInserted": 2, "numTargetRowsUpdated": 1},
+            Written(inserted=2, updated=1, unchanged=4),
+        ),
         ("scd1_upsert", None, Written(unchanged=7)),
     ],
 )
-def test_a_mode_reads_what_its_commit_counted(mode: str, commit: dict[str, int] | None, written: Written) -> None:
+def test_a_mode_reads_what_its_commit_counted(
+    mode: str, commit: dict[str, int] | None, written: Written
+) -> None:
     assert MODES[mode].counts(commit, 7) == written
 
 
@@ -153,11 +167,22 @@ def test_a_commit_carries_the_run_the_contract_and_the_counts() -> None:
 
 def entry(version: int, run_id: str | None, operation: str = "MERGE") -> dict[str, Any]:
     note = json.dumps({"run_id": run_id}) if run_id else None
-    return {"version": version, "userMetadata": note, "operation": operation, "operationMetrics": {"n": "5", "t": "x"}}
+    return {
+        "version": version,
+        "userMetadata": note,
+        "operation": operation,
+        "operationMetrics": {"n": "5", "t": "x"},
+    }
 
 
 def test_a_run_finds_its_own_commit_and_no_other() -> None:
-    history = [entry(6, None), entry(5, "other"), entry(4, "run-1", "SET TBLPROPERTIES"), entry(3, "run-1"), entry(2, "run-1")]
+    history = [
+        entry(6, None),
+        entry(5, "other"),
+        entry(4, "run-1", "SET TBLPROPERTIES"),
+        entry(3, "run-1"),
+        entry(2, "run-1"),
+    ]
     found = find_commit(history, "run-1", after=2)
     assert found is not None
     assert (found.version, found.metrics) == (3, {"n": 5})
@@ -180,7 +205,9 @@ def test_a_note_of_somebody_else_says_nothing(text: str | None) -> None:
         ('{"content": "1"}', "1", {"id": "string"}, False),
     ],
 )
-def test_a_table_holds_the_same_rows(last: str, content: str | None, columns: dict[str, str], same: bool) -> None:
+def test_a_table_holds_the_same_rows(
+    last: str, content: str | None, columns: dict[str, str], same: bool
+) -> None:
     world = World(target=TableState(1, columns, last_commit=last))
     made = plan(contract(write={"mode": "scd0_overwrite"}), world)
     assert holds_same_rows(made, Outcome(content=content)) == same
@@ -190,7 +217,9 @@ def test_a_table_holds_the_same_rows(last: str, content: str | None, columns: di
 
 
 def record(outcome: Outcome, error: BaseException | None = None) -> Any:
-    made = plan(contract(quality=[{"name": "r", "check": "amount > 0", "action": "warn"}], owners=[{"name": "sales"}]))
+    made = plan(
+        contract(quality=[{"name": "r", "check": "amount > 0", "action": "warn"}], owners=[{"name": "sales"}])
+    )
     return make_record(made, outcome, error, RUN.now + timedelta(seconds=3), "local", {"spark": "x"})
 
 
@@ -203,7 +232,9 @@ def record(outcome: Outcome, error: BaseException | None = None) -> Any:
         ({"quarantined": 1}, QualityError("x"), "failed", False),
     ],
 )
-def test_a_record_has_the_status_of_its_run(counts: dict[str, int], error: Exception | None, status: str, ok: bool) -> None:
+def test_a_record_has_the_status_of_its_run(
+    counts: dict[str, int], error: Exception | None, status: str, ok: bool
+) -> None:
     made = record(counted(**counts), error)
     assert (made.status, made.ok) == (status, ok)
 
@@ -214,7 +245,11 @@ def test_a_record_says_what_happened() -> None:
     made = record(outcome)
     assert (made.rows.read, made.rows.inserted, made.rows.quarantined, made.balanced) == (10, 8, 2, True)
     assert (made.duration_seconds, made.steps, made.metrics_source) == (3.0, {"read": 0.123}, "delta")
-    assert (made.sources, made.sink, made.quarantine) == (("bronze.orders",), "silver.orders", "silver.orders_quarantine")
+    assert (made.sources, made.sink, made.quarantine) == (
+        ("bronze.orders",),
+        "silver.orders",
+        "silver.orders_quarantine",
+    )
     assert {expectation.rule for expectation in made.expectations} >= {"r", "id_present", "unique_keys"}
 
 
@@ -222,11 +257,20 @@ def test_a_record_never_shows_a_secret() -> None:
     outcome = counted()
     outcome.secrets, outcome.step = ["hunter22"], "read"
     made = record(outcome, RuntimeError("cannot log in with hunter22"))
-    assert (made.error, made.error_class, made.failed_step) == ("cannot log in with ***", "RuntimeError", "read")
+    assert (made.error, made.error_class, made.failed_step) == (
+        "cannot log in with ***",
+        "RuntimeError",
+        "read",
+    )
 
 
 def test_a_run_without_a_plan_leaves_a_record_too() -> None:
     made = unplanned_record(contract(tags=["pii"]), RUN, ValueError("x" * 9000), "failed", RUN.now, "local")
-    assert (made.pipeline, made.status, made.failed_step, made.tags) == ("silver.orders", "failed", "plan", ("pii",))
+    assert (made.pipeline, made.status, made.failed_step, made.tags) == (
+        "silver.orders",
+        "failed",
+        "plan",
+        ("pii",),
+    )
     assert made.error is not None
     assert len(made.error) == 4000

@@ -9,17 +9,18 @@ from typing import Any
 import pytest
 import sqlglot
 import yaml
-from builders import contract, plan
-from conftest import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders import contract, plan
+from conftest import cases
 from lakepact import api
 from lakepact.contract.model import Contract
 from lakepact.errors import PlanError
 from lakepact.plan.explain import as_dict, as_text, statements
 from lakepact.plan.plan import Plan, fingerprint
 from lakepact.plan.state import TableState, Window, World
+
 
 def plan_of(case: dict[str, Any]) -> Plan:
     target = TableState(**case["target"]) if "target" in case else None
@@ -81,7 +82,9 @@ def test_the_same_input_gives_the_same_plan() -> None:
     assert as_dict(plan(made)) == as_dict(plan(made))
 
 
-HOSTILE = st.text(st.sampled_from("ab`'\"\\;-/*\n\r\t\x00 ${}é"), min_size=1, max_size=8).filter(lambda text: text.strip() == text)
+HOSTILE = st.text(st.sampled_from("ab`'\"\\;-/*\n\r\t\x00 ${}é"), min_size=1, max_size=8).filter(
+    lambda text: text.strip() == text
+)
 
 
 @given(HOSTILE, HOSTILE)
@@ -106,14 +109,25 @@ def test_no_name_or_text_breaks_out_of_its_statement(name: str, text: str) -> No
 
 
 def test_the_dict_and_the_text_say_the_same() -> None:
-    made = plan(contract(quality=[{"name": "positive", "check": "amount > 0", "rejected_as": "bad"}, {"min_rows": 1}]))
+    made = plan(
+        contract(quality=[{"name": "positive", "check": "amount > 0", "rejected_as": "bad"}, {"min_rows": 1}])
+    )
     said, text = as_dict(made), as_text(made)
-    assert (said["table"], said["mode"], said["exists"], said["version"]) == ("silver.orders", "scd1_upsert", False, None)
+    assert (said["table"], said["mode"], said["exists"], said["version"]) == (
+        "silver.orders",
+        "scd1_upsert",
+        False,
+        None,
+    )
     assert said["reads"] == ["bronze.orders"]
     assert said["columns"][0] == {"name": "id", "type": "string", "nullable": False}
-    assert {"name": "positive", "action": "quarantine", "about": "rows", "rejected_as": "bad", "good_when": "amount > 0"} in (
-        said["rules"]
-    )
+    assert {
+        "name": "positive",
+        "action": "quarantine",
+        "about": "rows",
+        "rejected_as": "bad",
+        "good_when": "amount > 0",
+    } in (said["rules"])
     assert {"name": "min_rows", "action": "fail", "about": "batch"} in said["rules"]
     assert {"name": "unique_keys", "action": "fail", "about": "keys"} in said["rules"]
     assert "not there yet: it will be created" in text
@@ -182,14 +196,23 @@ def test_a_fingerprint_is_of_what_is_said_not_of_how() -> None:
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("amount > 0", "amount >= 0"), ("[id]", "[id, amount]"), ("12,2", "12,3"), ("Orders", "orders"), ("upsert", "hash_diff")],
+    [
+        ("amount > 0", "amount >= 0"),
+        ("[id]", "[id, amount]"),
+        ("12,2", "12,3"),
+        ("Orders", "orders"),
+        ("upsert", "hash_diff"),
+    ],
 )
 def test_a_fingerprint_tells_two_meanings_apart(old: str, new: str) -> None:
     assert fingerprint_of(ORDERS) != fingerprint_of(ORDERS.replace(old, new))
 
 
 def test_a_flat_contract_of_another_dialect_has_the_native_ones_fingerprint(tmp_path: Path) -> None:
-    foreign = {"target": {"catalog": "lake", "schema": "silver", "table": "orders"}, "source": "lake.bronze.orders"}
+    foreign = {
+        "target": {"catalog": "lake", "schema": "silver", "table": "orders"},
+        "source": "lake.bronze.orders",
+    }
     foreign |= {"mode": "scd1_upsert", "merge_keys": ["id"]}
     native = {"table": "lake.silver.orders", "source": {"table": "lake.bronze.orders"}}
     native |= {"write": {"mode": "upsert", "keys": "id"}}

@@ -64,7 +64,9 @@ def test_the_default_environment_is_taken(folder: Path) -> None:
     assert api.open_project(folder).environment_name == "dev"
 
 
-def test_the_variable_beats_the_default_and_the_option_beats_both(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_variable_beats_the_default_and_the_option_beats_both(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LAKEPACT_ENV", "prod")
     assert api.open_project(folder).environment_name == "prod"
     assert api.open_project(folder, "dev").environment_name == "dev"
@@ -103,7 +105,9 @@ def test_a_project_without_environments_is_local(tmp_path: Path) -> None:
         ("store: [{writer: json, pth: x}]\n", ":1: store.0.pth: unknown key; did you mean 'path'?"),
     ],
 )
-def test_a_mistake_in_the_project_file_is_told_like_one_in_a_contract(text: str, expected: str, tmp_path: Path) -> None:
+def test_a_mistake_in_the_project_file_is_told_like_one_in_a_contract(
+    text: str, expected: str, tmp_path: Path
+) -> None:
     write(tmp_path, {"lakepact.yaml": text})
     assert expected in problem_of(tmp_path)
 
@@ -259,14 +263,20 @@ def test_a_dkops_config_is_a_project(name: str, tmp_path: Path) -> None:
 
 def test_a_dkops_config_for_databricks_uses_its_session_and_catalog(tmp_path: Path) -> None:
     block = {"env": "dev", "catalogs": {"bronze": "ct_bronze"}}
-    config = {"EXECUTION_ENVIRONMENT": "databricks", "DATABRICKS_TARGET": "dev", "environments": {"dev": block}}
+    config = {
+        "EXECUTION_ENVIRONMENT": "databricks",
+        "DATABRICKS_TARGET": "dev",
+        "environments": {"dev": block},
+    }
     write(tmp_path, {"config.json": json.dumps(config)})
     project = api.open_project(tmp_path)
     assert (project.environment.catalog, project.environment.spark.ambient) == ("spark", True)
     assert project.table("ct_bronze.s.t").sql == "`ct_bronze`.`s`.`t`"
 
 
-@pytest.mark.parametrize("environments", [[1], {"local": 5}, {"local": None}, "local", {"local": {"catalogs": 5}}])
+@pytest.mark.parametrize(
+    "environments", [[1], {"local": 5}, {"local": None}, "local", {"local": {"catalogs": 5}}]
+)
 def test_a_broken_dkops_config_is_a_problem_and_no_crash(environments: Any, tmp_path: Path) -> None:
     write(tmp_path, {"config.json": json.dumps({"environments": environments})})
     assert "config.json" in problem_of(tmp_path)
@@ -343,9 +353,15 @@ def test_an_override_of_a_place_that_is_not_there_is_refused(path: str, words: s
 
 def test_a_setting_reaches_the_contract_and_is_checked_like_it(folder: Path) -> None:
     project = api.open_project(folder)
-    options = api.Options(overrides=["write.mode=scd0_append", "write.keys=[]", "table={catalog.silver}.other"])
+    options = api.Options(
+        overrides=["write.mode=scd0_append", "write.keys=[]", "table={catalog.silver}.other"]
+    )
     [contract] = api.validate(project, options=options).contracts
     assert contract.write is not None
-    assert (contract.table, contract.write.mode, contract.write.keys) == ("silver_dev.other", "scd0_append", ())
+    assert (contract.table, contract.write.mode, contract.write.keys) == (
+        "silver_dev.other",
+        "scd0_append",
+        (),
+    )
     [problem] = api.validate(project, options=api.Options(overrides=["write.mod=x"])).problems
     assert problem.field == "write.mod"

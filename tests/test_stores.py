@@ -36,7 +36,9 @@ RECORD = RunRecord(
 TIMES = st.datetimes(
     datetime(1970, 1, 1),  # noqa: DTZ001 - hypothesis wants naive bounds
     datetime(2100, 1, 1),  # noqa: DTZ001
-    timezones=st.sampled_from([timezone.utc, timezone(timedelta(hours=-7)), timezone(timedelta(hours=5, minutes=30))]),
+    timezones=st.sampled_from(
+        [timezone.utc, timezone(timedelta(hours=-7)), timezone(timedelta(hours=5, minutes=30))]
+    ),
 )
 TEXTS = st.text(max_size=20)
 COUNTS = st.none() | st.integers(0, 2**63 - 1)
@@ -57,7 +59,17 @@ RECORDS = st.builds(
     owners=st.lists(TEXTS, max_size=3).map(tuple),
     tags=st.lists(TEXTS, max_size=3).map(tuple),
     expectations=st.lists(
-        st.builds(Expectation, TEXTS, TEXTS, st.none() | TEXTS, st.integers(), st.integers(), st.booleans(), TEXTS, TEXTS),
+        st.builds(
+            Expectation,
+            TEXTS,
+            TEXTS,
+            st.none() | TEXTS,
+            st.integers(),
+            st.integers(),
+            st.booleans(),
+            TEXTS,
+            TEXTS,
+        ),
         max_size=2,
     ).map(tuple),
     steps=st.dictionaries(TEXTS, st.floats(0, 1e6), max_size=3),
@@ -86,7 +98,9 @@ def test_what_is_written_is_read_back(records: list[RunRecord]) -> None:
         store = JsonFiles(folder)
         for record in records:
             store.write(record)
-        assert {(r.pipeline, r.run_id): r for r in store.read()} == {(r.pipeline, r.run_id): r for r in records}
+        assert {(r.pipeline, r.run_id): r for r in store.read()} == {
+            (r.pipeline, r.run_id): r for r in records
+        }
         for record in records:
             assert record in store.read(record.pipeline)
             assert {found.pipeline for found in store.read(record.pipeline)} == {record.pipeline}
@@ -108,7 +122,9 @@ def test_records_are_read_newest_first_and_at_most_so_many(store: JsonFiles) -> 
 def test_a_file_appears_whole_and_nothing_else_is_left(store: JsonFiles) -> None:
     store.write(RECORD)
     files = [file for file in store.folder.rglob("*") if file.is_file()]
-    assert [file.relative_to(store.folder).as_posix() for file in files] == [f"silver.orders/{RECORD.run_id}.json"]
+    assert [file.relative_to(store.folder).as_posix() for file in files] == [
+        f"silver.orders/{RECORD.run_id}.json"
+    ]
     assert json.loads(files[0].read_text(encoding="utf-8"))["rows"]["quarantined"] == 4
 
 
@@ -126,7 +142,25 @@ def test_a_message_of_half_letters_is_recorded_too(store: JsonFiles) -> None:
     assert store.read() == [broken]
 
 
-ODD_NAMES = ["a/b", "a%2Fb", "..", ".", "../../x", "a", "A", "a ", "*", "[a]", "a\x00", "\x00", "ä", "con", "%", "a.b", "~"]
+ODD_NAMES = [
+    "a/b",
+    "a%2Fb",
+    "..",
+    ".",
+    "../../x",
+    "a",
+    "A",
+    "a ",
+    "*",
+    "[a]",
+    "a\x00",
+    "\x00",
+    "ä",
+    "con",
+    "%",
+    "a.b",
+    "~",
+]
 
 
 def test_odd_names_neither_collide_nor_leave_the_folder(store: JsonFiles) -> None:
@@ -194,8 +228,17 @@ def test_every_grain_has_exactly_its_columns() -> None:
 def test_the_grains_say_what_the_record_says() -> None:
     found = grains(RECORD)
     [run] = found["runs"]
-    assert (run["rows_read"], run["rows_quarantined"], run["duration_seconds"], run["ts"]) == (12, 4, 2.5, START)
+    assert (run["rows_read"], run["rows_quarantined"], run["duration_seconds"], run["ts"]) == (
+        12,
+        4,
+        2.5,
+        START,
+    )
     assert run["engine_json"] == '{"spark": "4.2.0"}'
     [expectation] = found["expectations"]
-    assert (expectation["expectation"], expectation["failed"], expectation["run_id"]) == ("positive", 1, RECORD.run_id)
+    assert (expectation["expectation"], expectation["failed"], expectation["run_id"]) == (
+        "positive",
+        1,
+        RECORD.run_id,
+    )
     assert [row["owner"] for row in found["owners"]] == ["sales", "shop"]

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 import sqlglot
-from conftest import cases
 from sqlglot import exp
 
+from conftest import cases
 from lakepact.plan.tables import relocate, select_problems, tables_in
 
 
@@ -21,7 +21,10 @@ def test_a_select_reads(case: dict[str, Any]) -> None:
 
 def test_columns_may_be_qualified_by_the_name_of_a_table_that_has_no_alias() -> None:
     """A folder has no name, so a table that is read from one keeps its own."""
-    sql = relocate("SELECT orders.id FROM silver.orders JOIN silver.people ON orders.by = people.id", lambda n: f"delta.`/{n}`")
+    sql = relocate(
+        "SELECT orders.id FROM silver.orders JOIN silver.people ON orders.by = people.id",
+        lambda n: f"delta.`/{n}`",
+    )
     tables = sqlglot.parse_one(sql, dialect="spark").find_all(exp.Table)
     assert {table.alias_or_name for table in tables} == {"orders", "people"}
 
