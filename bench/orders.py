@@ -21,7 +21,9 @@ def ways(spark: Any, work: Path) -> dict[str, Callable[[], object]]:
 
     def fresh() -> Path:
         folder = Path(tempfile.mkdtemp(dir=work, prefix=f"{next(number)}-"))
-        shutil.copytree(EXAMPLE, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("warehouse", ".lakepact"))
+        shutil.copytree(
+            EXAMPLE, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("warehouse", ".lakepact")
+        )
         return folder
 
     def ours() -> object:
@@ -42,15 +44,18 @@ def by_hand(spark: Any, folder: Path, keep_rejected: bool) -> Path:
 
     bronze, silver, gold = (str(folder / name) for name in ("bronze", "silver", "gold"))
     raw = spark.read.option("header", True).csv(str(folder / "data" / "source_orders.csv"))
-    raw = raw.withColumn("_ingested_at", F.current_timestamp()).withColumn("_source_file", F.col("_metadata.file_path"))
+    raw = raw.withColumn("_ingested_at", F.current_timestamp()).withColumn(
+        "_source_file", F.col("_metadata.file_path")
+    )
     raw.write.format("delta").mode("overwrite").save(bronze)
 
     session = spark.newSession()
     session.read.format("delta").load(bronze).createOrReplaceTempView("bronze")
     session.sql(JUDGED).createOrReplaceTempView("judged")
     session.sql(
-        f"CREATE TABLE IF NOT EXISTS delta.`{silver}` (order_id STRING NOT NULL, customer_id STRING, region STRING,"
-        " channel STRING, status STRING, amount DECIMAL(12,2), currency STRING, order_ts TIMESTAMP) USING delta"
+        f"CREATE TABLE IF NOT EXISTS delta.`{silver}` (order_id STRING NOT NULL, customer_id STRING,"
+        " region STRING, channel STRING, status STRING, amount DECIMAL(12,2), currency STRING,"
+        " order_ts TIMESTAMP) USING delta"
         " TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
     )
     session.sql(MERGE.format(silver=silver))
@@ -64,18 +69,21 @@ def by_hand(spark: Any, folder: Path, keep_rejected: bool) -> Path:
 
 JUDGED = """
 SELECT *, CASE WHEN broken IS NOT NULL THEN broken
-  WHEN row_number() OVER (PARTITION BY order_id, broken IS NULL ORDER BY order_ts DESC) > 1 THEN 'stale_duplicate'
-  END AS reason
-FROM (SELECT *, CASE WHEN customer_id IS NULL THEN 'missing_customer' WHEN region IS NULL THEN 'missing_region'
+  WHEN row_number() OVER (PARTITION BY order_id, broken IS NULL ORDER BY order_ts DESC) > 1
+  THEN 'stale_duplicate' END AS reason
+FROM (SELECT *, CASE WHEN customer_id IS NULL THEN 'missing_customer'
+  WHEN region IS NULL THEN 'missing_region'
   WHEN amount IS NULL OR amount <= 0 THEN 'non_positive_amount' END AS broken
-FROM (SELECT order_id, nullif(trim(customer_id), '') AS customer_id, nullif(trim(region), '') AS region, channel,
-  status, try_cast(amount AS DECIMAL(12,2)) AS amount, currency, try_cast(order_ts AS TIMESTAMP) AS order_ts
+FROM (SELECT order_id, nullif(trim(customer_id), '') AS customer_id,
+  nullif(trim(region), '') AS region, channel, status,
+  try_cast(amount AS DECIMAL(12,2)) AS amount, currency, try_cast(order_ts AS TIMESTAMP) AS order_ts
 FROM bronze))"""
 
 MERGE = """
-MERGE INTO delta.`{silver}` AS t USING (SELECT * FROM judged WHERE reason IS NULL) AS s ON t.order_id = s.order_id
-WHEN MATCHED THEN UPDATE SET customer_id = s.customer_id, region = s.region, channel = s.channel, status = s.status,
-  amount = s.amount, currency = s.currency, order_ts = s.order_ts
+MERGE INTO delta.`{silver}` AS t USING (SELECT * FROM judged WHERE reason IS NULL) AS s
+ON t.order_id = s.order_id
+WHEN MATCHED THEN UPDATE SET customer_id = s.customer_id, region = s.region, channel = s.channel,
+  status = s.status, amount = s.amount, currency = s.currency, order_ts = s.order_ts
 WHEN NOT MATCHED THEN INSERT (order_id, customer_id, region, channel, status, amount, currency, order_ts)
   VALUES (s.order_id, s.customer_id, s.region, s.channel, s.status, s.amount, s.currency, s.order_ts)"""
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from lakepact.contract.model import Contract
 from lakepact.contract.project import Environment, Project, ProjectFile
-from lakepact.plan.plan import Places, Plan, make_plan
+from lakepact.jobs import places_of
+from lakepact.plan.plan import Plan, make_plan
 from lakepact.plan.state import RunIdentity, Window, World
 
 LAKE = Project(root=Path("/lake"), file=ProjectFile(), environment_name="local", environment=Environment())
-PLACES = Places(LAKE.table, LAKE.place)
 RUN = RunIdentity("run-1", datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc))
 BASE: dict[str, Any] = {
     "table": "silver.orders",
@@ -31,4 +31,4 @@ def contract(**changes: Any) -> Contract:
 
 
 def plan(made: Contract, world: World | None = None, window: Window | None = None) -> Plan:
-    return make_plan(made, world or World(), window, RUN, PLACES)
+    return make_plan(made, world or World(), window, RUN, places_of(LAKE, [made]))

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from deltalake import QueryBuilder, write_deltalake
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import lakepact
@@ -464,6 +464,7 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(JSON)
 @example("\x01abc\x01")
 @example({"\x015\x01": "\x015\x01"})

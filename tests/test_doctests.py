@@ -19,7 +19,7 @@ MODULES = [
 
 @pytest.mark.parametrize("name", MODULES)
 def test_the_examples_of(name: str) -> None:
-    result = doctest.testmod(import_module(name), optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
+    result = doctest.testmod(import_module(name))
     assert result.failed == 0
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import cases
@@ -127,11 +127,13 @@ VALUES = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(VALUES)
 def test_what_json_writes_is_read_back(value: Any) -> None:
     assert parse_document(json.dumps(value, indent=1), "x.json")[0] == value
 
 
+@settings(deadline=None)
 @given(st.text(max_size=80), st.sampled_from(["x.yaml", "x.json"]))
 def test_any_text_is_a_value_or_a_problem(text: str, name: str) -> None:
     try:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import sqlglot
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import cases
@@ -60,6 +60,7 @@ def test_the_columns_of_an_expression_leave_out_the_names_of_lambdas() -> None:
     assert columns_of("exists(Tags, t -> t = Region)") == {"tags", "region"}
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_whatever_is_written_is_answered_and_not_raised(text: str) -> None:
     assert all(isinstance(problem, str) for problem in predicate_problems(text, COLUMNS))
@@ -90,6 +91,7 @@ BETWEEN = [
 ]
 
 
+@settings(deadline=None)
 @given(st.sampled_from(CONDITIONS), st.sampled_from(BETWEEN), st.sampled_from(CONDITIONS))
 def test_what_passes_stays_inside_the_parentheses_around_it(first: str, between: str, second: str) -> None:
     """A passed condition with a marker behind it is still a condition and the marker."""

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 import sqlglot
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
@@ -23,6 +23,7 @@ def only_expression(text: str) -> exp.Expression:
     return expression
 
 
+@settings(deadline=None)
 @given(HOSTILE)
 @example("'; DROP TABLE t; --")
 @example("\\'; DROP TABLE t; --")
@@ -38,6 +39,7 @@ def test_a_text_comes_back_from_its_literal(text: str) -> None:
     assert parsed.this == text
 
 
+@settings(deadline=None)
 @given(HOSTILE.filter(bool))
 @example("a`b")
 @example("`; DROP TABLE t; --")
@@ -49,6 +51,7 @@ def test_a_name_comes_back_from_its_quotes(name: str) -> None:
     assert [part.name for part in parsed.parts] == [name]
 
 
+@settings(deadline=None)
 @given(
     st.integers()
     | st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**20), max_value=10**20, places=4)
@@ -139,6 +142,7 @@ def test_anything_else_is_no_table_name(text: str) -> None:
         TableName.parse(text)
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_a_table_name_never_leaves_the_warehouse(text: str) -> None:
     try:

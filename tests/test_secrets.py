@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakepact import secrets
@@ -57,7 +57,7 @@ def test_a_file_outside_of_the_folder_is_never_read(scope: str, key: str, folder
     "text", ["{{ secret:crm/../x }}", "{{ secret:a/b/c }}", "{{ secret:a }}", "{{ secret:a/b c }}"]
 )
 def test_what_is_not_a_secret_is_not_resolved(text: str) -> None:
-    assert secrets.resolve(text, lambda scope, key: "hunter22", []) == text
+    assert secrets.resolve(text, lambda *_: "hunter22", []) == text
 
 
 def test_a_missing_secret_names_the_variable_to_set() -> None:
@@ -74,6 +74,7 @@ def test_files_without_a_folder_and_unknown_providers_are_refused() -> None:
         secrets.provider_for("vaultt", None)
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(min_size=4, max_size=12), max_size=4), st.text(max_size=10))
 def test_no_secret_is_left_in_a_message(values: list[str], between: str) -> None:
     hidden = secrets.hide(between.join(["", *values, ""]), values)
@@ -113,6 +114,7 @@ def test_a_hash_joins_equal_values_within_a_project_only() -> None:
     assert one != mask_value("hash", "ada", "project two")
 
 
+@settings(deadline=None)
 @given(st.sampled_from(sorted(MASKS)), st.text(min_size=9))
 def test_no_mask_shows_the_whole_value(mask: str, value: str) -> None:
     shown = mask_value(mask, value, "salt")

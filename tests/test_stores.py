@@ -86,6 +86,7 @@ def numbered(number: int, pipeline: str = "silver.orders") -> RunRecord:
     return replace(RECORD, run_id=f"2026010{number}-x", pipeline=pipeline)
 
 
+@settings(deadline=None)
 @given(RECORDS)
 def test_a_record_comes_back_from_its_text(record: RunRecord) -> None:
     assert from_json(to_json(record)) == record

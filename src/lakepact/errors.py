@@ -1,14 +1,14 @@
 """The one family of errors. Each says what is wrong, where, and what to do.
 
-    LakepactError
-    ├── ContractError            what was written cannot be used (exit 2)
-    │   ├── PlanError            it can be read, but must not be run as it stands
-    │   └── ProjectError         the project folder or its environment is not usable
-    ├── MachineError             Java, jars or a package are missing (exit 3)
-    └── LakepactExecutionError   a run failed; carries its record (exit 1 or 3)
-        ├── QualityError         the data broke a rule, a guardrail or a gate (exit 1)
-        ├── UnbalancedError      rows in and rows out do not add up (exit 1)
-        └── EngineError          Spark, Delta or the storage failed (exit 3)
+LakepactError
+├── ContractError            what was written cannot be used (exit 2)
+│   ├── PlanError            it can be read, but must not be run as it stands
+│   └── ProjectError         the project folder or its environment is not usable
+├── MachineError             Java, jars or a package are missing (exit 3)
+└── LakepactExecutionError   a run failed; carries its record (exit 1 or 3)
+    ├── QualityError         the data broke a rule, a guardrail or a gate (exit 1)
+    ├── UnbalancedError      rows in and rows out do not add up (exit 1)
+    └── EngineError          Spark, Delta or the storage failed (exit 3)
 """
 
 from __future__ import annotations

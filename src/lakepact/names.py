@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from decimal import Decimal
+from typing import Any
 
 _PART = re.compile(r"[\w][\w\-$]*")
 
@@ -60,7 +61,7 @@ def _instant(value: object) -> str:
     return f"TIMESTAMP '{value.astimezone(timezone.utc):%Y-%m-%d %H:%M:%S.%f}+00:00'"
 
 
-_LITERALS = {
+_LITERALS: dict[type, Callable[[Any], str]] = {
     str: _text,
     int: str,
     float: lambda v: f"CAST({_text(repr(v))} AS DOUBLE)",

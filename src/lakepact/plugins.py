@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from importlib.metadata import entry_points
 from typing import TypeVar
 
 from lakepact.errors import ContractError
@@ -16,6 +15,8 @@ def find(kind: str, name: str, known: Mapping[str, T]) -> T:
     """The thing called `name`, from `known` or from an installed package."""
     if name in known:
         return known[name]
+    from importlib.metadata import entry_points  # slow to import, and seldom needed
+
     for entry in entry_points(group=f"lakepact.{kind}"):
         if entry.name == name:
             found: T = entry.load()

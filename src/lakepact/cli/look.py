@@ -6,6 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from lakepact import api
 from lakepact.cli.output import print_json, print_table, say
 from lakepact.contract.model import Contract
@@ -34,7 +36,13 @@ def validate(files: list[Path], folder: Path, env: str | None, options: api.Opti
 
 
 def plan(
-    tables: list[str], folder: Path, env: str | None, offline: bool, summary: bool, options: api.Options, as_json: bool
+    tables: list[str],
+    folder: Path,
+    env: str | None,
+    offline: bool,
+    summary: bool,
+    options: api.Options,
+    as_json: bool,
 ) -> None:
     from lakepact.plan.explain import as_dict, as_text
 
@@ -81,12 +89,16 @@ def _line(record: RunRecord) -> list[object]:
     left_out = None if rows.read is None else (rows.deduplicated or 0) + (rows.filtered or 0)
     seconds = f"{record.duration_seconds:.1f}"
     return [
-        record.pipeline, record.status, rows.read, written, rows.unchanged, rows.quarantined, left_out, seconds,
-        record.run_id,
+        record.pipeline, record.status, rows.read, written, rows.unchanged, rows.quarantined, left_out,
+        seconds, record.run_id,
     ]  # fmt: skip
 
 
-SCHEMAS = {"contract": Contract, "project": ProjectFile, "policy-pack": PolicyPack}
+SCHEMAS: dict[str, type[BaseModel]] = {
+    "contract": Contract,
+    "project": ProjectFile,
+    "policy-pack": PolicyPack,
+}
 
 
 def schema(of: str) -> None:
@@ -94,4 +106,3 @@ def schema(of: str) -> None:
         raise ContractError([Problem(f"no schema for {of!r}{hint(of, SCHEMAS)}")])
     made = SCHEMAS[of].model_json_schema(by_alias=True)
     print_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **made})
-

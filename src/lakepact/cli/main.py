@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lakepact.errors import ContractError, LakepactError
+
+if TYPE_CHECKING:
+    from lakepact.api import Options
 
 app = typer.Typer(
     name="lakepact",
@@ -21,7 +24,9 @@ app = typer.Typer(
 ProjectDir = Annotated[Path, typer.Option("--project", "-p", help="The project folder.", show_default="here")]
 Env = Annotated[str | None, typer.Option("--env", "-e", help="An environment of lakepact.yaml.")]
 Json = Annotated[bool, typer.Option("--json", help="Data for machines on standard output.")]
-Sets = Annotated[list[str] | None, typer.Option("--set", help="Override a contract's value: a.b=c. Repeatable.")]
+Sets = Annotated[
+    list[str] | None, typer.Option("--set", help="Override a contract's value: a.b=c. Repeatable.")
+]
 Pack = Annotated[str | None, typer.Option("--policy-pack", help="Apply a policy pack to every contract.")]
 PackDir = Annotated[str | None, typer.Option("--policy-pack-dir", help="Where policy packs are.")]
 Tables = Annotated[list[str] | None, typer.Argument(help="Tables to take; default: all.", show_default=False)]
@@ -51,7 +56,9 @@ def init(
 
 @app.command()
 def validate(
-    files: Annotated[list[Path] | None, typer.Argument(help="Contract files; default: the project's.")] = None,
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Contract files; default: the project's.")
+    ] = None,
     project: ProjectDir = HERE,
     env: Env = None,
     set: Sets = None,
@@ -156,7 +163,7 @@ def demo(
     raise typer.Exit(make(folder, json))
 
 
-def _options(sets: list[str] | None, policy_pack: str | None, policy_pack_dir: str | None) -> object:
+def _options(sets: list[str] | None, policy_pack: str | None, policy_pack_dir: str | None) -> Options:
     from lakepact.api import Options
 
     return Options(tuple(sets or ()), policy_pack, policy_pack_dir)

@@ -67,7 +67,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
 
 def _cell(value: object) -> str:
     if value is None:
-        return "–"
+        return "null"
     if isinstance(value, (list, tuple)):
         return ", ".join(str(item) for item in value)
     return value.isoformat(" ", "seconds") if isinstance(value, datetime) else str(value)

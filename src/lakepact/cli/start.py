@@ -43,7 +43,9 @@ quality:
 
 write: {mode: scd1_upsert, keys: id}
 """
-_ROWS = "id,value,at\n1,10.50,2026-01-01T08:00:00Z\n2,-3.00,2026-01-01T09:00:00Z\n3,7.25,2026-01-01T10:00:00Z\n"
+_ROWS = (
+    "id,value,at\n1,10.50,2026-01-01T08:00:00Z\n2,-3.00,2026-01-01T09:00:00Z\n3,7.25,2026-01-01T10:00:00Z\n"
+)
 
 
 def init(folder: Path, as_json: bool) -> None:
@@ -71,7 +73,9 @@ def demo(folder: Path, as_json: bool) -> int:
     if not (folder / FILE).is_file():
         if folder.exists() and any(folder.iterdir()):
             raise ProjectError(f"{folder} holds something else; give an empty folder")
-        shutil.copytree(example("orders"), folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("warehouse", ".*"))
+        shutil.copytree(
+            example("orders"), folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("warehouse", ".*")
+        )
         say(f"the example is in {folder}: see its contracts")
     project = api.open_project(folder)
     records = run_project(project, [], api.Options())
@@ -92,7 +96,16 @@ def demo(folder: Path, as_json: bool) -> int:
 
 def _for_people(row: dict[str, object]) -> dict[str, object]:
     """What a person wants to see first: the reasons, not the bookkeeping."""
-    hidden = {"_rules", "_row", "_id", "_run_id", "_contract", "_quarantined_at", "_ingested_at", "_source_file"}
+    hidden = {
+        "_rules",
+        "_row",
+        "_id",
+        "_run_id",
+        "_contract",
+        "_quarantined_at",
+        "_ingested_at",
+        "_source_file",
+    }
     return {key: value for key, value in row.items() if key not in hidden}
 
 

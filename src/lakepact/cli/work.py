@@ -13,6 +13,7 @@ from lakepact.cli.look import print_records
 from lakepact.cli.output import print_json, say
 from lakepact.contract.project import Project
 from lakepact.evidence.record import RunRecord
+from lakepact.jobs import Watch
 from lakepact.plan.outcome import Outcome
 
 _EXIT = {"QualityError": 1, "UnbalancedError": 1, "ContractError": 2, "PlanError": 2, "ProjectError": 2}
@@ -39,10 +40,10 @@ def exit_code(records: list[RunRecord]) -> int:
 
 
 @contextmanager
-def progress() -> Iterator[api.Watch]:
+def progress() -> Iterator[Watch]:
     """On a terminal one line that changes; elsewhere one line for each contract."""
     if not sys.stderr.isatty():
-        yield api.Watch(record=lambda record: say(_done(record)))
+        yield Watch(record=lambda record: say(_done(record)))
         return
     from rich.console import Console
 
@@ -53,7 +54,7 @@ def progress() -> Iterator[api.Watch]:
             read = outcome.counts.get("read")
             status.update(f"{table}: {name}" + (f", {read:,} rows" if read is not None else ""))
 
-        yield api.Watch(step=step, record=lambda record: console.print(_done(record), highlight=False))
+        yield Watch(step=step, record=lambda record: console.print(_done(record), highlight=False))
 
 
 def _done(record: RunRecord) -> str:

@@ -53,14 +53,18 @@ def parse_document(text: str, name: str) -> tuple[Any, Lines]:
 def _read_text(file: Path) -> str:
     try:
         if file.stat().st_size > LARGEST_FILE:
-            raise ContractError([Problem(f"larger than {LARGEST_FILE // 1000} kB, so not a contract", file=str(file))])
+            raise ContractError(
+                [Problem(f"larger than {LARGEST_FILE // 1000} kB, so not a contract", file=str(file))]
+            )
         return file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise ContractError([Problem("no such file", file=str(file))]) from None
     except IsADirectoryError:
         raise ContractError([Problem("a folder, not a file", file=str(file))]) from None
     except UnicodeDecodeError as error:
-        raise ContractError([Problem(f"not UTF-8 text (byte {error.start}); save it as UTF-8", file=str(file))]) from None
+        raise ContractError(
+            [Problem(f"not UTF-8 text (byte {error.start}); save it as UTF-8", file=str(file))]
+        ) from None
     except OSError as error:
         raise ContractError([Problem(f"cannot be read: {error.strerror}", file=str(file))]) from None
 
@@ -85,7 +89,7 @@ def _json(text: str, name: str) -> tuple[Any, Lines]:
 def _compose(text: str, name: str) -> yaml.Node:
     try:
         _bound_depth(text, name)
-        node = yaml.compose(text, Loader=_Yaml12)
+        node: yaml.Node | None = yaml.compose(text, Loader=_Yaml12)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         message = getattr(error, "problem", None) or str(error).splitlines()[0]

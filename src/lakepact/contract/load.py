@@ -49,7 +49,9 @@ def load_document(document: Any, lines: Lines, file: Path, setting: Setting | No
     """The same, for a document that is already read."""
     setting = setting or Setting()
     if not isinstance(document, dict):
-        raise ContractError([Problem("a contract is keys and values, starting with `table:`", file=str(file), line=1)])
+        raise ContractError(
+            [Problem("a contract is keys and values, starting with `table:`", file=str(file), line=1)]
+        )
     name, native = _native(document, file, lines)
     try:
         native = _dress(native, setting)

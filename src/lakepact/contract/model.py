@@ -1,4 +1,4 @@
-"""Contract and its parts: what one table is, where it comes from, what makes a row good, how it is written."""
+"""Contract and its parts: what a table is, where it comes from, what makes a row good, how it is written."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ Scalar = str | int | float | bool
 class Part(BaseModel):
     """Frozen, and strict about its keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Column(Part):
@@ -102,10 +102,14 @@ class Column(Part):
 
     name: ColumnName
     type: SparkType = "string"
-    nullable: StrictBool = Field(True, description="false: a row without a value is rejected as missing_<name>")
+    nullable: StrictBool = Field(
+        True, description="false: a row without a value is rejected as missing_<name>"
+    )
     description: str = ""
     tags: Texts = ()
-    mask: str | None = Field(None, description="hash, redact, partial, nullify, mask_email, or a catalog function")
+    mask: str | None = Field(
+        None, description="hash, redact, partial, nullify, mask_email, or a catalog function"
+    )
 
 
 class Owner(Part):
@@ -131,7 +135,9 @@ class Source(Part):
     options: dict[str, Scalar] = Field(default_factory=dict, description="handed to Spark's reader")
     table: str | None = None
     sql: str | None = Field(None, description="one SELECT over tables of the lakehouse")
-    connector: str | None = Field(None, description="any other Spark source by name; its settings are options")
+    connector: str | None = Field(
+        None, description="any other Spark source by name; its settings are options"
+    )
     filter: str | None = Field(None, description="rows for which this is not true are left out, and counted")
     window: SourceWindow | None = None
     complete: StrictBool = Field(False, description="true: the source is the whole current state")
@@ -161,7 +167,9 @@ class Deduplicate(Part):
     keys: Names
     order_by: str = Field(description="as in SQL: updated_at DESC NULLS LAST")
     rejected_as: str | None = Field(None, description="label with which the others go to quarantine")
-    before_rules: StrictBool = Field(False, description="true: also an invalid row may be the one that is kept")
+    before_rules: StrictBool = Field(
+        False, description="true: also an invalid row may be the one that is kept"
+    )
 
 
 StandardName = Literal["trim", "lower", "upper", "normalize_whitespace", "empty_as_null"]
@@ -299,7 +307,8 @@ class Write(Part):
     keys: Names = ()
     allow_empty: StrictBool = Field(False, description="true: an empty source may replace the table")
     skip_unchanged: StrictBool | None = Field(
-        None, description="overwrite: no commit when the rows are those of the last one; default: unless files"
+        None,
+        description="overwrite: no commit when the rows are those of the last one; default: unless files",
     )
 
 
@@ -313,7 +322,9 @@ class Layout(Part):
     @model_validator(mode="after")
     def _one_of_both(self) -> Layout:
         if self.partition_by and self.cluster_by:
-            raise ValueError("a table is either partitioned or clustered; give one of partition_by and cluster_by")
+            raise ValueError(
+                "a table is either partitioned or clustered; give one of partition_by and cluster_by"
+            )
         return self
 
 
@@ -321,7 +332,9 @@ class Quarantine(Part):
     """The review queue beside the table."""
 
     table: TableText | None = Field(None, description="default: the table's name with _quarantine")
-    max_ratio: float | None = Field(None, ge=0, le=1, description="a larger share of rejected rows fails the run")
+    max_ratio: float | None = Field(
+        None, ge=0, le=1, description="a larger share of rejected rows fails the run"
+    )
 
 
 class Freshness(Part):
@@ -367,6 +380,11 @@ class Contract(Part):
     @property
     def quarantine_table(self) -> str:
         return self.quarantine.table or str(TableName.parse(self.table).beside("_quarantine"))
+
+    @property
+    def quarantine_path(self) -> str | None:
+        """Beside the table's own folder, where it has one and the queue has no name of its own."""
+        return f"{self.path.rstrip('/')}_quarantine" if self.path and not self.quarantine.table else None
 
     @property
     def masks(self) -> dict[str, str]:

@@ -1,11 +1,11 @@
 """Policy packs: what an organisation asks of every contract. A pack adds; it never takes a rule away.
 
-    name: baseline_silver
-    defaults: {layout: {properties: {delta.enableChangeDataFeed: "true"}}}
-    silver_defaults: {quarantine: {max_ratio: 0.2}}
-    quality: [{min_rows: 1, action: fail}]
-    transformations: [{standardize: {customer_id: trim}}]
-    transformations_mode: prepend
+name: baseline_silver
+defaults: {layout: {properties: {delta.enableChangeDataFeed: "true"}}}
+silver_defaults: {quarantine: {max_ratio: 0.2}}
+quality: [{min_rows: 1, action: fail}]
+transformations: [{standardize: {customer_id: trim}}]
+transformations_mode: prepend
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from lakepact.contract.document import read_document
 from lakepact.contract.model import Part
@@ -26,8 +26,6 @@ Mode = Literal["prepend", "append", "replace"]
 
 class PolicyPack(Part):
     """Defaults, rules and steps for many contracts. Keys `<layer>_…` are for one layer."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     description: str = ""
@@ -55,7 +53,9 @@ def read_pack(name: str, folder: Path) -> PolicyPack:
     file = folder / f"{name}.yaml"
     if not file.is_file():
         there = [path.stem for path in folder.glob("*.yaml")] if folder.is_dir() else []
-        raise ContractError([Problem(f"no policy pack {name!r} in {folder}{hint(name, there)}", "policy_pack")])
+        raise ContractError(
+            [Problem(f"no policy pack {name!r} in {folder}{hint(name, there)}", "policy_pack")]
+        )
     document, lines = read_document(file)
     return parse_part(PolicyPack, document, str(file), lines)
 

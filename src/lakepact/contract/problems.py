@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import types
 import typing
 from typing import Any, TypeVar
 
@@ -81,6 +80,7 @@ def _step(annotation: Any, part: str) -> Any:
 
 def _models(annotation: Any) -> list[type[BaseModel]]:
     """The models inside an annotation such as `tuple[Step, ...] | None`."""
-    if isinstance(annotation, type) and not isinstance(annotation, types.GenericAlias):
-        return [annotation] if issubclass(annotation, BaseModel) else []
-    return [model for inner in typing.get_args(annotation) for model in _models(inner)]
+    inner = typing.get_args(annotation)
+    if inner:
+        return [model for part in inner for model in _models(part)]
+    return [annotation] if isinstance(annotation, type) and issubclass(annotation, BaseModel) else []

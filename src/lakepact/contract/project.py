@@ -24,7 +24,9 @@ class SparkSettings(Part):
 
     master: str | None = None
     remote: str | None = None
-    ambient: StrictBool = Field(False, description="true: use the session of the platform (Databricks, notebooks)")
+    ambient: StrictBool = Field(
+        False, description="true: use the session of the platform (Databricks, notebooks)"
+    )
     memory: str = "2g"
     packages: Texts = Field((), description="Maven coordinates beside Delta's own")
     config: dict[str, Scalar] = Field(default_factory=dict)
@@ -48,7 +50,9 @@ class Environment(Part):
 class Secrets(Part):
     """Who knows the secrets."""
 
-    provider: str = Field("auto", description="auto, env, files, or the name of an entry point lakepact.secrets")
+    provider: str = Field(
+        "auto", description="auto, env, files, or the name of an entry point lakepact.secrets"
+    )
     folder: str | None = None
 
 

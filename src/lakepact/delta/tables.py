@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-from deltalake import DeltaTable, QueryBuilder
-from deltalake.exceptions import TableNotFoundError
+from typing import TYPE_CHECKING, Any
 
 from lakepact.names import TableRef
 from lakepact.plan.commits import Commit, find_commit
 from lakepact.plan.state import TableState
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
 
 _SPARK_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
 
 
 def open_table(table: TableRef) -> DeltaTable | None:
     """The table in its folder, or None if there is none."""
+    from deltalake import DeltaTable
+    from deltalake.exceptions import TableNotFoundError
+
     path = table.path or ""
     if "://" not in path and not (Path(path) / "_delta_log").is_dir():
         return None
@@ -76,19 +79,15 @@ def rows_of(table: TableRef, limit: int | None, order: bool = True) -> Iterator[
     delta = open_table(table)
     if delta is None:
         return None
+    from deltalake import QueryBuilder
+
     fields = json.loads(delta.schema().to_json())["fields"]
     plain = [f'"{f["name"]}"' for f in fields if isinstance(f["type"], str)]
     sql = "SELECT * FROM t" + (f" ORDER BY {', '.join(plain)}" if order and plain else "")
-    query = QueryBuilder().register("t", delta).execute(sql + (f" LIMIT {limit}" if limit is not None else ""))
+    query = (
+        QueryBuilder().register("t", delta).execute(sql + (f" LIMIT {limit}" if limit is not None else ""))
+    )
     return (row for batch in query for row in batch.to_struct_array().to_pylist())
-
-
-def count_rows(table: TableRef) -> int | None:
-    delta = open_table(table)
-    if delta is None:
-        return None
-    counted = QueryBuilder().register("t", delta).execute("SELECT count(*) AS n FROM t").read_all()
-    return int(counted.to_struct_array().to_pylist()[0]["n"])
 
 
 def list_tables(warehouse: str) -> list[str]:

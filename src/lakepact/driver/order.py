@@ -11,11 +11,16 @@ from lakepact.plan.read import upstreams
 from lakepact.plugins import hint
 
 
+def reads(contract: Contract) -> frozenset[str]:
+    """Tables this contract's SQL reads."""
+    references = [r.referential_integrity or r.lifecycle_window for r in contract.quality]
+    named = [reference.table for reference in references if reference]
+    return frozenset({*upstreams(contract.source), *named} - {contract.name})
+
+
 def needs(contract: Contract) -> frozenset[str]:
     """Tables that must be ready before this contract runs."""
-    references = [r.referential_integrity or r.lifecycle_window for r in contract.quality]
-    read = [reference.table for reference in references if reference]
-    return frozenset({*upstreams(contract.source), *contract.upstream, *read} - {contract.name})
+    return reads(contract) | (frozenset(contract.upstream) - {contract.name})
 
 
 def in_order(contracts: Sequence[Contract]) -> list[Contract]:
@@ -29,7 +34,9 @@ def in_order(contracts: Sequence[Contract]) -> list[Contract]:
     try:
         return [by_name[name] for name in TopologicalSorter(graph).static_order()]
     except CycleError as error:
-        raise ContractError([Problem(f"contracts wait for each other: {' → '.join(error.args[1])}")]) from None
+        raise ContractError(
+            [Problem(f"contracts wait for each other: {' → '.join(error.args[1])}")]
+        ) from None
 
 
 def chosen(contracts: Sequence[Contract], names: Iterable[str]) -> list[Contract]:
@@ -40,7 +47,9 @@ def chosen(contracts: Sequence[Contract], names: Iterable[str]) -> list[Contract
     known = {contract.name: contract for contract in contracts}
     unknown = [name for name in wanted if name not in known]
     if unknown:
-        raise ContractError([Problem(f"no contract for table {name!r}{hint(name, known)}") for name in unknown])
+        raise ContractError(
+            [Problem(f"no contract for table {name!r}{hint(name, known)}") for name in unknown]
+        )
     return [known[name] for name in wanted]
 
 

@@ -14,7 +14,6 @@ from lakepact.plan.outcome import Outcome, Verdict, imbalance, verdicts
 from lakepact.plan.plan import Plan
 from lakepact.plan.rules import RowRule
 from lakepact.plan.state import RunIdentity
-from lakepact.plan.target import Written
 
 SCHEMA_VERSION = 1
 LONGEST_ERROR = 4000
@@ -169,7 +168,7 @@ def _rows(outcome: Outcome) -> Rows:
     counts, written = outcome.counts, outcome.written
     if "read" not in counts:
         return Rows()
-    done = {k: v for k, v in asdict(written or Written()).items()} if written else {}
+    done = asdict(written) if written else {}
     return Rows(
         read=counts["read"],
         quarantined=counts["quarantined"],

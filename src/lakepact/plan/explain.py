@@ -54,9 +54,14 @@ def as_text(plan: Plan, sql: bool = True) -> str:
     """For people."""
     state, contract = plan.world.target, plan.contract
     there = f"version {state.version}" if state else "not there yet: it will be created"
-    lines = [f"{contract.name}  ({plan.mode.name})", f"  table       {plan.target.path or plan.target.name}, {there}"]
+    lines = [
+        f"{contract.name}  ({plan.mode.name})",
+        f"  table       {plan.target.path or plan.target.name}, {there}",
+    ]
     lines += [f"  reads       {name}" for name in as_dict(plan)["reads"]]
-    lines += [f"  columns     {', '.join(f'{c.name} {c.type}' for c in plan.columns) or 'those of the source'}"]
+    lines += [
+        f"  columns     {', '.join(f'{c.name} {c.type}' for c in plan.columns) or 'those of the source'}"
+    ]
     lines += [f"  {'change' if state else 'create':<11} {text.splitlines()[0]}" for text in plan.ddl]
     lines += [f"  rule        {rule.name}: {rule.action}{_good_when(rule)}" for rule in plan.rules]
     lines += [f"  note        {warning}" for warning in plan.warnings]

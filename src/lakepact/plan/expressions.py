@@ -106,7 +106,7 @@ def _tokens(text: str) -> str:
     return ""
 
 
-def _refused(node: exp.Expression) -> str:
+def _refused(node: exp.Expr) -> str:
     if isinstance(node, _NOT_IN_EXPRESSIONS):
         return f"{node.sql('spark')[:80]!r} has no place in an expression over one row"
     if isinstance(node, _NOT_DETERMINISTIC):

@@ -1,8 +1,8 @@
 """One projection over the prepared rows: types, the names of the rules each row breaks, and its fate.
 
-    typed    each column as its declared type; what cannot be read is NULL and marked
-    judged   `_failed`: the names of the rules that are not TRUE for the row
-    final    `_kept` (not filtered), `_rejected` (goes to quarantine), `_duplicate` (another row was kept)
+typed    each column as its declared type; what cannot be read is NULL and marked
+judged   `_failed`: the names of the rules that are not TRUE for the row
+final    `_kept` (not filtered), `_rejected` (goes to quarantine), `_duplicate` (another row was kept)
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ class Judgement:
     content: str
 
 
-def implicit_rules(contract: Contract, columns: Iterable[TableColumn], keeps_corrupt: bool) -> tuple[RowRule, ...]:
+def implicit_rules(
+    contract: Contract, columns: Iterable[TableColumn], keeps_corrupt: bool
+) -> tuple[RowRule, ...]:
     """What every contract asks without saying so: values can be read, and are there where they must be."""
     typed = [c for c in columns if c.stamp is None and c.type != "string"]
     names = dict.fromkeys((*cast_columns(contract), *(c.name for c in typed)))
@@ -49,7 +51,9 @@ def implicit_rules(contract: Contract, columns: Iterable[TableColumn], keeps_cor
 
 def _readable(name: str, kind: str) -> RowRule:
     text = f"{name} can be read as {kind}" if kind else f"{name} can be read as its type"
-    return RowRule(f"{name}_readable", f"malformed_{name}", f"NOT {quote(bad_flag(name))}", frozenset(), description=text)
+    return RowRule(
+        f"{name}_readable", f"malformed_{name}", f"NOT {quote(bad_flag(name))}", frozenset(), description=text
+    )
 
 
 def _present(name: str) -> RowRule:
@@ -110,7 +114,11 @@ def _flags(contract: Contract, columns: Iterable[TableColumn]) -> tuple[str, ...
 
 
 def _typed(
-    contract: Contract, columns: tuple[TableColumn, ...], flags: tuple[str, ...], corrupt: bool, run: RunIdentity
+    contract: Contract,
+    columns: tuple[TableColumn, ...],
+    flags: tuple[str, ...],
+    corrupt: bool,
+    run: RunIdentity,
 ) -> str:
     cast = set(cast_columns(contract))
     values = [
@@ -138,7 +146,9 @@ def _as_text(column: TableColumn) -> str:
     return f"to_json({quote(column.name)})" if nested else f"CAST({quote(column.name)} AS STRING)"
 
 
-def _judged(columns: tuple[TableColumn, ...], rules: list[RowRule], flags: tuple[str, ...], corrupt: bool) -> str:
+def _judged(
+    columns: tuple[TableColumn, ...], rules: list[RowRule], flags: tuple[str, ...], corrupt: bool
+) -> str:
     """A rule is not asked about a value that could not be read: that row already has its reason."""
     bad = {name.lower(): quote(bad_flag(name)) for name in flags}
     failed = []
@@ -146,11 +156,15 @@ def _judged(columns: tuple[TableColumn, ...], rules: list[RowRule], flags: tuple
         unread = [bad[column] for column in sorted(rule.columns) if column in bad]
         unread += [f"`{CORRUPT}` IS NOT NULL"] if corrupt and rule is not UNREADABLE_RECORD else []
         excused = "".join(f"{flag} OR " for flag in unread)
-        failed.append(f"CASE WHEN {excused}coalesce(({rule.predicate}), FALSE) THEN NULL ELSE {literal(rule.name)} END")
+        failed.append(
+            f"CASE WHEN {excused}coalesce(({rule.predicate}), FALSE) THEN NULL ELSE {literal(rule.name)} END"
+        )
     array = ",\n      ".join(failed)
     verdict = f"array_compact(array(\n      {array}\n    ))" if failed else "CAST(array() AS ARRAY<STRING>)"
     names = quoted([c.name for c in columns], "j.")
-    return f"SELECT {names}, j.`_text`, j.`_source`, j.`_kept`,\n    {verdict} AS `_failed`\n  FROM typed AS j"
+    return (
+        f"SELECT {names}, j.`_text`, j.`_source`, j.`_kept`,\n    {verdict} AS `_failed`\n  FROM typed AS j"
+    )
 
 
 def _rejecting(rules: tuple[RowRule, ...]) -> str:
@@ -180,7 +194,8 @@ def _final(names: list[str], dedupe: Deduplicate | None) -> str:
     return (
         f"SELECT {quoted(names)}, `_kept`,\n  {failed} AS `_failed`,\n"
         f"  {kept} AS `_rejected`,\n  {duplicate} AS `_duplicate`,\n"
-        f"  IF({kept}, to_json(`_source`), NULL) AS `_row`,\n  IF({kept}, `_text`, NULL) AS `_text`\nFROM ranked"
+        f"  IF({kept}, to_json(`_source`), NULL) AS `_row`,\n"
+        f"  IF({kept}, `_text`, NULL) AS `_text`\nFROM ranked"
     )
 
 
@@ -193,7 +208,10 @@ def _metrics(rules: tuple[RowRule, ...], keys: tuple[str, ...]) -> tuple[tuple[s
         ("deduplicated", "count_if(`_kept` AND `_duplicate`)"),
         ("accepted", f"count_if({ACCEPTED})"),
         ("null_keys", f"count_if({ACCEPTED} AND ({null_key}))"),
-        *((f"failed:{rule.name}", f"count_if(`_kept` AND array_contains(`_failed`, {literal(rule.name)}))") for rule in rules),
+        *(
+            (f"failed:{rule.name}", f"count_if(`_kept` AND array_contains(`_failed`, {literal(rule.name)}))")
+            for rule in rules
+        ),
     )
 
 
@@ -208,4 +226,8 @@ def _content(columns: tuple[TableColumn, ...]) -> str:
 
 
 def _hashable(column: TableColumn) -> str:
-    return f"to_json({quote(column.name)})" if column.type.startswith(("map<", "variant")) else quote(column.name)
+    return (
+        f"to_json({quote(column.name)})"
+        if column.type.startswith(("map<", "variant"))
+        else quote(column.name)
+    )

@@ -22,7 +22,11 @@ def create_schema(table: TableRef) -> tuple[str, ...]:
 
 def create_table(table: str, columns: tuple[TableColumn, ...], layout: Layout, comment: str) -> str:
     """One statement; the table is there afterwards, whoever else made it meanwhile."""
-    lines = [f"CREATE TABLE IF NOT EXISTS {table} (", ",\n".join(f"  {_column(c)}" for c in columns), ") USING delta"]
+    lines = [
+        f"CREATE TABLE IF NOT EXISTS {table} (",
+        ",\n".join(f"  {_column(c)}" for c in columns),
+        ") USING delta",
+    ]
     lines += [f"PARTITIONED BY ({quoted(layout.partition_by)})"] if layout.partition_by else []
     lines += [f"CLUSTER BY ({quoted(layout.cluster_by)})"] if layout.cluster_by else []
     lines += [f"COMMENT {literal(comment)}"] if comment else []

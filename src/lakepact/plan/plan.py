@@ -18,7 +18,16 @@ from lakepact.plan.layout import create_schema, create_table
 from lakepact.plan.modes import MODES
 from lakepact.plan.quarantine import QuarantinePlan, quarantine_plan
 from lakepact.plan.read import Read, read_for, strict
-from lakepact.plan.rules import ACCEPTED, AnyRule, BatchRule, ColumnsRule, KeyRule, RowRule, compile_rules, named
+from lakepact.plan.rules import (
+    ACCEPTED,
+    AnyRule,
+    BatchRule,
+    ColumnsRule,
+    KeyRule,
+    RowRule,
+    compile_rules,
+    named,
+)
 from lakepact.plan.state import RunIdentity, Window, World
 from lakepact.plan.target import Mode, Target
 from lakepact.plan.tuning import session_settings
@@ -28,11 +37,8 @@ from lakepact.plan.tuning import session_settings
 class Places:
     """Where names lead in one environment: pure functions of the project."""
 
-    table: Callable[[str, str | None], TableRef]
+    locate: Callable[[str], TableRef]
     path: Callable[[str], str]
-
-    def locate(self, name: str) -> TableRef:
-        return self.table(name, None)
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,7 @@ def make_plan(
     rules = _all_rules(contract, columns, read, places)
     rows = tuple(rule for rule in rules if isinstance(rule, RowRule))
     batch = tuple(rule for rule in rules if isinstance(rule, BatchRule))
-    mode, target = MODES[contract.write.mode], places.table(contract.name, contract.path)
+    mode, target = MODES[contract.write.mode], places.locate(contract.name)
     skip = _skips_unchanged(contract.write, mode, read)
     judgement = judge(contract, columns, rows, batch, contract.write.keys, read.keeps_corrupt, run)
     print_ = fingerprint(contract)
@@ -134,7 +140,9 @@ def _key_guard(contract: Contract, asked: tuple[AnyRule, ...]) -> tuple[KeyRule,
     dedupe = deduplication(contract)
     deduplicated = dedupe is not None and set(dedupe.keys) <= keys
     looked_at = any(isinstance(r, KeyRule) and r.action == "fail" and set(r.keys) <= keys for r in asked)
-    quarantined = any(r.unique and r.action == "quarantine" and set(r.unique) <= keys for r in contract.quality)
+    quarantined = any(
+        r.unique and r.action == "quarantine" and set(r.unique) <= keys for r in contract.quality
+    )
     if deduplicated or looked_at or quarantined:
         return ()
     return (KeyRule("unique_keys", contract.write.keys, description="each key stands once in the batch"),)
@@ -143,16 +151,26 @@ def _key_guard(contract: Contract, asked: tuple[AnyRule, ...]) -> tuple[KeyRule,
 def _needs_batch_first(contract: Contract, rules: tuple[AnyRule, ...], mode: Mode) -> bool:
     """Whether anything can stop the write: then the batch is judged as a whole before a row is written."""
     stops = any(rule.action == "fail" and not isinstance(rule, ColumnsRule) for rule in rules)
-    return stops or deduplication(contract) is not None or mode.needs_keys or contract.quarantine.max_ratio is not None
+    return (
+        stops
+        or deduplication(contract) is not None
+        or mode.needs_keys
+        or contract.quarantine.max_ratio is not None
+    )
 
 
 def _skips_unchanged(write: Write, mode: Mode, read: Read) -> bool:
     return mode.replaces and (not read.names_files if write.skip_unchanged is None else write.skip_unchanged)
 
 
-def _ddl(contract: Contract, target: TableRef, columns: tuple[TableColumn, ...], world: World) -> tuple[str, ...]:
+def _ddl(
+    contract: Contract, target: TableRef, columns: tuple[TableColumn, ...], world: World
+) -> tuple[str, ...]:
     if world.target is None:
-        return (*create_schema(target), create_table(target.sql, columns, contract.layout, contract.description))
+        return (
+            *create_schema(target),
+            create_table(target.sql, columns, contract.layout, contract.description),
+        )
     changes = diff(target.sql, columns, world.target)
     if changes.refused:
         raise PlanError([Problem(reason, "columns", contract.name) for reason in changes.refused])
@@ -170,8 +188,7 @@ def _quarantine(
 ) -> QuarantinePlan | None:
     if not any(rule.action == "quarantine" for rule in rules):
         return None
-    beside = contract.path.rstrip("/") + "_quarantine" if contract.path and not contract.quarantine.table else None
-    table = places.table(contract.quarantine_table, beside)
+    table = places.locate(contract.quarantine_table)
     return quarantine_plan(contract, table, world.quarantine, columns, rules, print_, run)
 
 

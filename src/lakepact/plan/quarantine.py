@@ -52,7 +52,11 @@ def quarantine_plan(
 
 
 def _insert(
-    table: TableRef, columns: tuple[TableColumn, ...], labels: dict[str, str], fingerprint: str, run: RunIdentity
+    table: TableRef,
+    columns: tuple[TableColumn, ...],
+    labels: dict[str, str],
+    fingerprint: str,
+    run: RunIdentity,
 ) -> str:
     pairs = ", ".join(f"{literal(name)}, {literal(label)}" for name, label in labels.items())
     own = "`_reasons`, `_rules`, `_row`, `_id`, `_run_id`, `_contract`, `_quarantined_at`"
@@ -64,8 +68,10 @@ WITH rejected AS (
   FROM `judged` WHERE `_rejected`
 ),
 counted AS (
-  SELECT *, concat_ws(chr(31), to_json(`_text`), array_join(`_rules`, ','), IF(to_json(`_text`) = '{{}}', `_row`, ''),
-    CAST(row_number() OVER (PARTITION BY to_json(`_text`), `_rules` ORDER BY `_row`) AS STRING)) AS `_identity`
+  SELECT *, concat_ws(chr(31),
+    to_json(`_text`), array_join(`_rules`, ','), IF(to_json(`_text`) = '{{}}', `_row`, ''),
+    CAST(row_number() OVER (PARTITION BY to_json(`_text`), `_rules` ORDER BY `_row`) AS STRING)
+  ) AS `_identity`
   FROM rejected
 ),
 arrived AS (

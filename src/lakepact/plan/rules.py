@@ -18,7 +18,7 @@ Locate = Callable[[str], TableRef]
 
 @dataclass(frozen=True)
 class RowRule:
-    """A predicate that must be TRUE for a row; unknown is not good. One that `ranks` compares rows of a key."""
+    """A predicate that must be TRUE for a row; unknown is not good. One that `ranks` compares rows."""
 
     name: str
     label: str
@@ -150,7 +150,9 @@ def _range(rule: Rule, locate: Locate) -> list[AnyRule]:
     if not isinstance(bounds.max if bounds.min is None else bounds.min, str):
         sides += [f"NOT ({column} <=> CAST('NaN' AS DOUBLE))"]
     predicate = _or_null(bounds.column, " AND ".join(sides))
-    return [_row(rule, f"{bounds.column}_in_range", predicate, [bounds.column], f"{bounds.column}_out_of_range")]
+    return [
+        _row(rule, f"{bounds.column}_in_range", predicate, [bounds.column], f"{bounds.column}_out_of_range")
+    ]
 
 
 def _regex(rule: Rule, locate: Locate) -> list[AnyRule]:
@@ -175,7 +177,9 @@ def _reference(rule: Rule, locate: Locate) -> list[AnyRule]:
     assert rule.referential_integrity is not None
     given = rule.referential_integrity
     match = f"r.{quote(given.key)} = j.{quote(given.column)}"
-    predicate = _or_null(given.column, f"EXISTS (SELECT 1 FROM {locate(given.table).sql} AS r WHERE {match})", "j")
+    predicate = _or_null(
+        given.column, f"EXISTS (SELECT 1 FROM {locate(given.table).sql} AS r WHERE {match})", "j"
+    )
     return [_row(rule, f"{given.column}_known", predicate, [given.column], f"unknown_{given.column}")]
 
 
@@ -200,7 +204,9 @@ def _unique(rule: Rule, locate: Locate) -> list[AnyRule]:
     name = rule.name or f"unique_{'_'.join(keys)}"
     if rule.action == "quarantine":
         over = ", ".join(quote(key) for key in keys)
-        return [_row(rule, name, f"count(*) OVER (PARTITION BY {over}) = 1", keys, f"duplicate_{'_'.join(keys)}")]
+        return [
+            _row(rule, name, f"count(*) OVER (PARTITION BY {over}) = 1", keys, f"duplicate_{'_'.join(keys)}")
+        ]
     return [KeyRule(name, keys, rule.action or "fail", rule.description, rule.severity, rule.category)]
 
 

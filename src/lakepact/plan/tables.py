@@ -30,7 +30,7 @@ def select_problems(sql: str) -> list[str]:
     return [problem for node in statements[0].walk() if (problem := _refused(node))]
 
 
-def _refused(node: exp.Expression) -> str:
+def _refused(node: exp.Expr) -> str:
     if isinstance(node, (exp.DDL, exp.DML, exp.Command)) and not isinstance(node, exp.Query):
         return "only reads: it may not change anything"
     if isinstance(node, exp.Anonymous) and node.name.lower() in {"reflect", "java_method", "try_reflect"}:

@@ -114,4 +114,3 @@ STEPS: dict[str, Select] = {
     "filter": _filter,
     "cast": _cast,
 }
-

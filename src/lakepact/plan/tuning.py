@@ -1,4 +1,4 @@
-"""How Spark should work on a batch of this size. Cluster defaults cost a small table more than its rows do."""
+"""How Spark should work on a batch of this size: cluster defaults cost a small table more than its rows."""
 
 from __future__ import annotations
 

@@ -55,7 +55,9 @@ def _resolve(wanted: str, folder: Path) -> None:
         found = sorted(Path(work, "jars").glob("*.jar"))
         if done.returncode or not found:
             reason = _reason(done.stderr + done.stdout)
-            raise MachineError(f"Maven packages {wanted} cannot be fetched: {reason}; check the network or a proxy")
+            raise MachineError(
+                f"Maven packages {wanted} cannot be fetched: {reason}; check the network or a proxy"
+            )
         folder.mkdir(exist_ok=True)
         for jar in found:
             shutil.move(str(jar), folder / jar.name)
@@ -63,6 +65,10 @@ def _resolve(wanted: str, folder: Path) -> None:
 
 
 def _reason(log: str) -> str:
-    lines = [line.strip() for line in log.splitlines() if "unresolved" in line.lower() or "not found" in line.lower()]
+    lines = [
+        line.strip()
+        for line in log.splitlines()
+        if "unresolved" in line.lower() or "not found" in line.lower()
+    ]
     rest = [line.strip() for line in log.splitlines() if line.strip()]
     return (lines or rest or ["no reason given"])[-1][:300]

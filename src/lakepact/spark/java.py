@@ -11,7 +11,10 @@ from pathlib import Path
 from lakepact.errors import MachineError
 
 OLDEST = 17
-FIX = "install a Java 17 or 21 runtime (Debian: apt-get install openjdk-17-jre-headless; macOS: brew install openjdk@17) or point JAVA_HOME at one"
+FIX = (
+    "install a Java 17 or 21 runtime (Debian: apt-get install openjdk-17-jre-headless; "
+    "macOS: brew install openjdk@17) or point JAVA_HOME at one"
+)
 
 
 def java_version() -> int:

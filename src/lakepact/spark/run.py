@@ -25,7 +25,7 @@ from lakepact.spark.read import read_source
 MOST_DOUBLES = 20
 METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
-Progress = Callable[[str, "Outcome"], None]
+Progress = Callable[[str, str, Outcome], None]
 
 
 class Tables(Protocol):
@@ -49,13 +49,13 @@ class Engine:
 def run_plan(plan: Plan, engine: Engine, outcome: Outcome) -> None:
     """Do what the plan says; `outcome` holds what happened, also when this raises."""
     session = _session(plan, engine.spark)
-    step = _steps(engine.progress, outcome)
+    step = _steps(plan.contract.name, engine.progress, outcome)
     outcome.version_before = plan.world.target.version if plan.world.target else None
     with step("read"):
         source = read_source(session, plan.read, engine.provider, outcome.secrets)
         source.createOrReplaceTempView("source")
         _parse_expressions(plan)
-        _look_for_columns(plan, session, source, outcome)
+        _look_for_columns(plan, source, outcome)
     with step("judge"):
         batch, observed = _judge(plan, session)
         if plan.materialise:
@@ -83,10 +83,10 @@ def run_plan(plan: Plan, engine: Engine, outcome: Outcome) -> None:
         _balance(plan, outcome, engine.tables)
 
 
-def source_columns(plan: Plan, session: SparkSession, provider: Provider, seen: list[str]) -> dict[str, str]:
+def source_columns(plan: Plan, engine: Engine, outcome: Outcome) -> dict[str, str]:
     """The columns a source brings after its transforms, for a contract that declares none."""
-    session = session.newSession()
-    read_source(session, plan.read, provider, seen).createOrReplaceTempView("source")
+    session = _session(plan, engine.spark)
+    read_source(session, plan.read, engine.provider, outcome.secrets).createOrReplaceTempView("source")
     schema = session.sql(plan.judgement.prepared).schema
     return {field.name: field.dataType.simpleString() for field in schema}
 
@@ -99,13 +99,13 @@ def _session(plan: Plan, spark: SparkSession) -> SparkSession:
     return session
 
 
-def _steps(progress: Progress, outcome: Outcome) -> Callable[[str], AbstractContextManager[None]]:
+def _steps(table: str, progress: Progress, outcome: Outcome) -> Callable[[str], AbstractContextManager[None]]:
     """Each step is announced, named in case it fails, and timed."""
 
     @contextmanager
     def step(name: str) -> Iterator[None]:
         outcome.step = name
-        progress(name, outcome)
+        progress(table, name, outcome)
         began = time.monotonic()
         try:
             yield
@@ -121,7 +121,7 @@ def _parse_expressions(plan: Plan) -> None:
         F.expr(text)
 
 
-def _look_for_columns(plan: Plan, session: SparkSession, source: DataFrame, outcome: Outcome) -> None:
+def _look_for_columns(plan: Plan, source: DataFrame, outcome: Outcome) -> None:
     """Names are compared before any row is read: a clear error, not a half-run job."""
     arrived = {name.lower() for name in source.columns}
     for rule in plan.rules:

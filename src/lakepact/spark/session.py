@@ -53,8 +53,12 @@ def spark_session(settings: SparkSettings, app_name: str, scratch: Path) -> Iter
 def _usable(session: SparkSession | None) -> SparkSession:
     if session is None:
         raise MachineError("spark.ambient is true, but no Spark session is running here")
-    if "delta" not in str(session.conf.get("spark.sql.extensions", "")).lower() and not _on_databricks(session):
-        raise MachineError("the Spark session that is already running here was started without Delta's extension")
+    if "delta" not in str(session.conf.get("spark.sql.extensions", "")).lower() and not _on_databricks(
+        session
+    ):
+        raise MachineError(
+            "the Spark session that is already running here was started without Delta's extension"
+        )
     return session
 
 
@@ -70,7 +74,10 @@ def _start(settings: SparkSettings, app_name: str, scratch: Path) -> SparkSessio
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     master = settings.master or "local[*]"
     on_this_machine = master.startswith("local")
-    config: dict[str, object] = {**DELTA_CONFIG, **(_local(settings, scratch) if on_this_machine else _cluster(settings))}
+    config: dict[str, object] = {
+        **DELTA_CONFIG,
+        **(_local(settings, scratch) if on_this_machine else _cluster(settings)),
+    }
     with _quiet_launch():
         session = _configured(builder.master(master), {**config, **settings.config}).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")

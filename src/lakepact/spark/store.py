@@ -20,7 +20,8 @@ class SparkTables:
         """Only grains that have something to say make a commit."""
         session = self.spark.newSession()
         session.conf.set(
-            "spark.databricks.delta.commitInfo.userMetadata", f'{{"lakepact": 1, "evidence_of": "{record.run_id}"}}'
+            "spark.databricks.delta.commitInfo.userMetadata",
+            f'{{"lakepact": 1, "evidence_of": "{record.run_id}"}}',
         )
         for grain, rows in grains(record).items():
             if rows:

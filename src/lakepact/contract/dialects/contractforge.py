@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from lakepact.contract.dialects.shape import Shape, given, shape_problems
 from lakepact.contract.model import MODES
 from lakepact.errors import ContractError, Problem
 from lakepact.names import quote
-from lakepact.plugins import hint
 
 Document = dict[str, Any]
 
@@ -79,6 +79,7 @@ LATER = {
     "source.connection_path", "source.incremental", "source.ref", "source.request", "source.table_ref",
     "transform.composite_keys", "transform.custom", "transform.shape",
 }  # fmt: skip
+SHAPE = Shape(KEYS, SHORT, FLAGS, VALUES, LEFT_OUT, LATER)
 
 
 def is_contract(document: Document) -> bool:
@@ -87,7 +88,7 @@ def is_contract(document: Document) -> bool:
 
 
 def from_contract(document: Document, _read: Callable[[str], Any]) -> Document:
-    if problems := [*_missing(document), *_problems(document)]:
+    if problems := [*_missing(document), *shape_problems(document, SHAPE)]:
         raise ContractError(problems)
     native = {
         "table": ".".join(_target(document).values()),
@@ -102,7 +103,7 @@ def from_contract(document: Document, _read: Callable[[str], Any]) -> Document:
         "write": _write(document),
         "layout": _layout(document),
     }
-    return _given(native)
+    return given(native)
 
 
 def _missing(document: Document) -> Iterator[Problem]:
@@ -137,9 +138,9 @@ def _source(source: Any) -> Document:
     if kind in LOOKUPS or kind in FORMATS:
         said = {"table": source.get("table"), "path": source.get("path"), "sql": source.get("query")}
         written = FORMATS.get(kind) or source.get("format")
-        return _given({**said, "format": written, "options": options, "complete": complete})
+        return given({**said, "format": written, "options": options, "complete": complete})
     named = {native: source[key] for key, native in OPTIONS.items() if key in source}
-    return _given({"connector": kind, "options": {**options, **named}, "complete": complete})
+    return given({"connector": kind, "options": {**options, **named}, "complete": complete})
 
 
 def _steps(document: Document) -> list[Document]:
@@ -155,7 +156,7 @@ def _steps(document: Document) -> list[Document]:
         "filter": document.get("filter_expression"),
         "deduplicate": {**last, "order_by": _order(last["order_by"])} if last.get("order_by") else last,
     }
-    return [{name: body} for name, body in _given(steps).items()]
+    return [{name: body} for name, body in given(steps).items()]
 
 
 def _standards(said: Any) -> Any:
@@ -193,50 +194,18 @@ def _rules(rules: Document, action: str) -> list[Document]:
 
 def _expression(said: Document, action: str) -> Document:
     rule = {"name": said.get("name"), "check": said.get("expression"), "description": said.get("message")}
-    return _given({**rule, "action": SEVERITIES[said["severity"]] if "severity" in said else action})
+    return given({**rule, "action": SEVERITIES[said["severity"]] if "severity" in said else action})
 
 
 def _write(document: Document) -> Document:
     mode = document.get("mode", "append")
     by_hash = MODES.get(str(mode).lower().replace("-", "_")) == "scd1_hash_diff"
     keys = document.get("merge_keys") or (document.get("hash_keys") if by_hash else None)
-    return _given({"mode": mode, "keys": keys})
+    return given({"mode": mode, "keys": keys})
 
 
 def _layout(document: Document) -> Document:
     said = (document.get("delta_properties") or {}).items()
     properties = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in said}
     layout = {"partition_by": document.get("partition_column"), "cluster_by": document.get("cluster_columns")}
-    return _given({**layout, "properties": properties})
-
-
-def _given(part: Document) -> Document:
-    return {key: value for key, value in part.items() if value is not None and value not in ("", [], {})}
-
-
-def _problems(value: Any, place: str = "") -> Iterator[Problem]:
-    """Everything that the tables above have against a value and what is in it."""
-    name = re.sub(r"\.\d+", "[]", place)
-    short = name in SHORT and isinstance(value, str)
-    if name in FLAGS and not isinstance(value, bool):
-        yield Problem(f"must be true or false, found {value!r}", place)
-    if name in VALUES and str(value) not in VALUES[name]:
-        yield Problem(f"{value!r} is not supported{hint(str(value), VALUES[name])}", place)
-    if isinstance(value, list) and f"{name}[]" in KEYS:
-        for position, entry in enumerate(value):
-            yield from _problems("" if entry is None else entry, f"{place}.{position}")
-    elif isinstance(value, dict) and name in KEYS:
-        for key, inner in value.items():
-            yield from _key_problems(str(key), inner, f"{place}.{key}".strip("."), KEYS[name])
-    elif value is not None and not short and (name in KEYS or f"{name}[]" in KEYS):
-        yield Problem("expected keys and values here" if name in KEYS else "expected a list here", place)
-
-
-def _key_problems(key: str, value: Any, place: str, known: tuple[str, ...]) -> Iterator[Problem]:
-    name = re.sub(r"\.\d+", "[]", place)
-    if not known or key in known:
-        yield from _problems(value, place)
-    elif name not in LATER and name not in LEFT_OUT:
-        yield Problem(f"unknown key{hint(key, known)}", place)
-    elif name in LATER and value:
-        yield Problem("is not supported yet; remove it or write this contract natively", place)
+    return given({**layout, "properties": properties})

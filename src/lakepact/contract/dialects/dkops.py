@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Any, get_args
 
+from lakepact.contract.dialects.shape import Shape, given, shape_problems
 from lakepact.contract.model import Layer
 from lakepact.errors import ContractError, Problem
 from lakepact.names import quote
@@ -63,6 +63,10 @@ LATER = {
 }  # fmt: skip
 
 
+def _shape(keys: Keys) -> Shape:
+    return Shape(keys, flags=FLAGS, values=VALUES, left_out=LEFT_OUT, later=LATER)
+
+
 def is_ingestion(document: Document) -> bool:
     return "destination_contract" in document
 
@@ -81,7 +85,10 @@ def from_table(document: Document, _read: Read) -> Document:
 
 def from_ingestion(document: Document, read: Read) -> Document:
     promotes = "strategy" in document or "source_contract" in document
-    problems = [*_problems(document, SILVER if promotes else BRONZE), *_missing(document, promotes)]
+    problems = [
+        *shape_problems(document, _shape(SILVER if promotes else BRONZE)),
+        *_missing(document, promotes),
+    ]
     target = _linked(document, "destination_contract", read, problems)
     problems += [found.at(str(document["destination_contract"]), None) for found in _table_problems(target)]
     source = _linked(document, "source_contract", read, problems) if promotes else {}
@@ -130,7 +137,7 @@ def _stamped(native: Document, flags: Document, promotes: bool) -> Document:
     brought = {*(f"_{stamp}" for stamp in landed), *(SILVER_COLUMNS if silver else ())}
     columns = [column for column in native.get("columns", []) if str(column.get("name")) not in brought]
     steps = [*([{"stamp": stamps}] if stamps else []), *native.get("transform", [])]
-    return _given({**native, "columns": columns, "transform": steps})
+    return given({**native, "columns": columns, "transform": steps})
 
 
 def _landing(document: Document) -> Document:
@@ -143,9 +150,9 @@ def _promotion(document: Document, source: Document) -> Document:
     order = {"keys": keys, "order_by": f"{quote(str(newest))} DESC NULLS LAST"}
     return {
         "layer": "silver",
-        "source": _given({"table": _name(source), "filter": document.get("filter")}),
+        "source": given({"table": _name(source), "filter": document.get("filter")}),
         "transform": [{"deduplicate": order}] if keys and newest else [],
-        "write": _given({"mode": document["strategy"], "keys": keys}),
+        "write": given({"mode": document["strategy"], "keys": keys}),
     }
 
 
@@ -160,9 +167,9 @@ def _table(document: Document) -> Document:
         "description": document.get("comment"),
         "owners": [{"name": document["owner"]}] if document.get("owner") else None,
         "columns": [_column(column) for column in document.get("columns") or []],
-        "layout": _given({**layout, "properties": _properties(properties)}),
+        "layout": given({**layout, "properties": _properties(properties)}),
     }
-    return _given(native)
+    return given(native)
 
 
 def _column(column: Document) -> Document:
@@ -182,35 +189,4 @@ def _properties(said: Document) -> Document:
 def _table_problems(document: Document) -> list[Problem]:
     lost = document.get("type") == "EXTERNAL" and not document.get("location")
     missing = [Problem("is missing; an EXTERNAL table has one", "location")] if lost else []
-    return [*_problems(document, TABLE), *missing]
-
-
-def _given(part: Document) -> Document:
-    return {key: value for key, value in part.items() if value is not None and value not in ("", [], {})}
-
-
-def _problems(value: Any, keys: Keys, place: str = "") -> Iterator[Problem]:
-    """Everything that the tables above have against a value and what is in it."""
-    name = re.sub(r"\.\d+", "[]", place)
-    if name in FLAGS and not isinstance(value, bool):
-        yield Problem(f"must be true or false, found {value!r}", place)
-    if name in VALUES and str(value) not in VALUES[name]:
-        yield Problem(f"{value!r} is not supported{hint(str(value), VALUES[name])}", place)
-    if isinstance(value, list) and f"{name}[]" in keys:
-        for position, entry in enumerate(value):
-            yield from _problems("" if entry is None else entry, keys, f"{place}.{position}")
-    elif isinstance(value, dict) and name in keys:
-        for key, inner in value.items():
-            yield from _key_problems(str(key), inner, f"{place}.{key}".strip("."), keys[name], keys)
-    elif value is not None and (name in keys or f"{name}[]" in keys):
-        yield Problem("expected keys and values here" if name in keys else "expected a list here", place)
-
-
-def _key_problems(key: str, value: Any, place: str, known: tuple[str, ...], keys: Keys) -> Iterator[Problem]:
-    name = re.sub(r"\.\d+", "[]", place)
-    if not known or key in known:
-        yield from _problems(value, keys, place)
-    elif name not in LATER and name not in LEFT_OUT:
-        yield Problem(f"unknown key{hint(key, known)}", place)
-    elif name in LATER and value:
-        yield Problem("is not supported yet; remove it or write this contract natively", place)
+    return [*shape_problems(document, _shape(TABLE)), *missing]

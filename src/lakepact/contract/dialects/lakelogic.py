@@ -5,13 +5,12 @@ Its two phases become one: rules judge rows after all steps.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from lakepact.contract.dialects.shape import Shape, given
 from lakepact.errors import ContractError, Problem
 from lakepact.names import quote
-from lakepact.plugins import hint
 
 Document = dict[str, Any]
 Links = dict[str, str]
@@ -124,6 +123,7 @@ LATER = {
     "materialization.scd2", "materialization.deletion", "materialization.fact", "quality.dataset_rules[].sql",
     "quarantine.notifications", "transformations[].join", "transformations[].lookup",
 }  # fmt: skip
+SHAPE = Shape(KEYS, SHORT, FLAGS, VALUES, LEFT_OUT, LATER)
 
 
 def is_contract(document: Document) -> bool:
@@ -134,7 +134,7 @@ def is_contract(document: Document) -> bool:
 
 
 def from_contract(document: Document, _read: Callable[[str], Any]) -> Document:
-    if problems := [*_problems(document), *_missing(document)]:
+    if problems := [*shape_problems(document, SHAPE), *_missing(document)]:
         raise ContractError(problems)
     links, version = _links(document), document.get("version")
     info, quarantine = document.get("info") or {}, document.get("quarantine") or {}
@@ -148,12 +148,12 @@ def from_contract(document: Document, _read: Callable[[str], Any]) -> Document:
         "transform": [_step(step) for step in sorted(document.get("transformations") or [], key=_is_late)],
         **_columns_and_rules(document, links),
         **_materialization(document.get("materialization") or {}, document.get("primary_key")),
-        "quarantine": _given({
+        "quarantine": given({
             "table": _plain(quarantine.get("table") or quarantine.get("target")),
             "max_ratio": 0.0 if quarantine.get("fail_on_quarantine") else None,
         }),
     }  # fmt: skip
-    return _given(native)
+    return given(native)
 
 
 def _missing(document: Document) -> Iterator[Problem]:
@@ -190,7 +190,7 @@ def _source(source: Document) -> Document:
     said |= {"path": None} if by_path else {}
     said |= {"format": "delta"} if source.get("type") == "delta" else {}
     table = _plain(source.get("path") if by_path else source.get("table"))
-    return _given({"table": table, **said, "window": _given({"column": column})})
+    return given({"table": table, **said, "window": given({"column": column})})
 
 
 def _columns_and_rules(document: Document, links: Links) -> Document:
@@ -211,17 +211,17 @@ def _column(field: Document, enforced: bool) -> Document:
     said = {key: field.get(key) for key in ("name", "type", "description")}
     marks = [mark for mark in MARKS if field.get(mark)]
     nullable = False if required else None
-    return _given({**said, "mask": field.get("masking"), "tags": marks, "nullable": nullable})
+    return given({**said, "mask": field.get("masking"), "tags": marks, "nullable": nullable})
 
 
 def _limits(field: Document) -> list[Document]:
-    name, bounds = _word(field.get("name")), _given({"min": field.get("min"), "max": field.get("max")})
+    name, bounds = _word(field.get("name")), given({"min": field.get("min"), "max": field.get("max")})
     rules = {
         "accepted_values": {name: field["accepted_values"]} if field.get("accepted_values") else None,
         "range": {"column": name, **bounds} if bounds else None,
         "length": {"column": name, "max": field["max_length"]} if field.get("max_length") else None,
     }
-    return [{kind: body, "action": "quarantine"} for kind, body in _given(rules).items()]
+    return [{kind: body, "action": "quarantine"} for kind, body in given(rules).items()]
 
 
 def _rule(rule: Document, action: str, links: Links) -> Document:
@@ -231,7 +231,7 @@ def _rule(rule: Document, action: str, links: Links) -> Document:
     said = {key: settings[key] for key in ("name", "category", "description")}
     checks = {kind: _check(kind, body, links) for kind, body in bodies.items()}
     decided = ACTIONS[settings["severity"] or "error"] or action
-    return {**_given({**said, "check": rule.get("sql")}), **checks, "action": decided}
+    return {**given({**said, "check": rule.get("sql")}), **checks, "action": decided}
 
 
 def _check(kind: str, body: Any, links: Links) -> Any:
@@ -250,7 +250,7 @@ def _is_late(step: Document) -> bool:
 
 
 def _step(step: Document) -> Document:
-    native = _given({"sql": step.get("sql")})
+    native = given({"sql": step.get("sql")})
     for kind, (keys, make) in STEPS.items():
         if kind in step:
             native |= make(*((step[kind] or {}).get(key) for key in keys))
@@ -272,7 +272,7 @@ def _materialization(said: Document, primary_key: Any) -> Document:
         "properties": texts,
     }
     write = {"mode": STRATEGIES[strategy], "keys": primary_key if strategy in ("merge", "scd2") else None}
-    return {"path": said.get("target_path"), "write": _given(write), "layout": _given(layout)}
+    return {"path": said.get("target_path"), "write": given(write), "layout": given(layout)}
 
 
 def _plain(name: Any) -> str:
@@ -287,35 +287,3 @@ def _word(value: Any) -> str | None:
 
 def _names(value: Any) -> list[str]:
     return [str(name) for name in value] if isinstance(value, list) else [str(value)] if value else []
-
-
-def _given(part: Document) -> Document:
-    return {key: value for key, value in part.items() if value is not None and value not in ("", [], {})}
-
-
-def _problems(value: Any, place: str = "") -> Iterator[Problem]:
-    """Everything that the tables above have against a value and what is in it."""
-    name = re.sub(r"\.\d+", "[]", place)
-    short = name in SHORT and isinstance(value, str | list)
-    if name in FLAGS and not isinstance(value, bool):
-        yield Problem(f"must be true or false, found {value!r}", place)
-    if name in VALUES and str(value) not in VALUES[name]:
-        yield Problem(f"{value!r} is not supported{hint(str(value), VALUES[name])}", place)
-    if isinstance(value, list) and f"{name}[]" in KEYS:
-        for position, entry in enumerate(value):
-            yield from _problems("" if entry is None else entry, f"{place}.{position}")
-    elif isinstance(value, dict) and name in KEYS:
-        for key, inner in value.items():
-            yield from _key_problems(str(key), inner, f"{place}.{key}".strip("."), KEYS[name])
-    elif value is not None and not short and (name in KEYS or f"{name}[]" in KEYS):
-        yield Problem("expected keys and values here" if name in KEYS else "expected a list here", place)
-
-
-def _key_problems(key: str, value: Any, place: str, known: tuple[str, ...]) -> Iterator[Problem]:
-    name = re.sub(r"\.\d+", "[]", place)
-    if not known or key in known:
-        yield from _problems(value, place)
-    elif name not in LATER and name not in LEFT_OUT:
-        yield Problem(f"unknown key{hint(key, known)}", place)
-    elif name in LATER and value and value != {"enabled": False}:
-        yield Problem("is not supported yet; remove it or write this contract natively", place)
