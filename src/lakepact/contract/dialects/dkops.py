@@ -85,10 +85,8 @@ def from_table(document: Document, _read: Read) -> Document:
 
 def from_ingestion(document: Document, read: Read) -> Document:
     promotes = "strategy" in document or "source_contract" in document
-    problems = [
-        *shape_problems(document, _shape(SILVER if promotes else BRONZE)),
-        *_missing(document, promotes),
-    ]
+    shape = _shape(SILVER if promotes else BRONZE)
+    problems = [*shape_problems(document, shape), *_missing(document, promotes)]
     target = _linked(document, "destination_contract", read, problems)
     problems += [found.at(str(document["destination_contract"]), None) for found in _table_problems(target)]
     source = _linked(document, "source_contract", read, problems) if promotes else {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from lakepact.contract.dialects.shape import Shape, given
+from lakepact.contract.dialects.shape import Shape, given, shape_problems
 from lakepact.errors import ContractError, Problem
 from lakepact.names import quote
 
