@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -171,6 +172,7 @@ def _options(sets: list[str] | None, policy_pack: str | None, policy_pack_dir: s
 
 def main() -> None:
     """Errors of the family become one clear text and their exit code; nobody sees a traceback for them."""
+    gc.disable()  # a command that looks at contracts is over before there is garbage worth collecting
     try:
         app()
     except ContractError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ _EXIT = {"QualityError": 1, "UnbalancedError": 1, "ContractError": 2, "PlanError
 
 
 def run(tables: list[str], folder: Path, env: str | None, options: api.Options, as_json: bool) -> int:
+    gc.enable()
     records = run_project(api.open_project(folder, env), tables, options)
     if as_json:
         print_json([asdict(record) for record in records])

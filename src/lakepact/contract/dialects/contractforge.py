@@ -52,7 +52,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "quality_rules.expressions[]": ("name", "expression", "severity", "message"),
     "delta_properties": (),
 }  # fmt: skip
-SHORT = {"source"}  # a bare name will do
+SHORT = {"source": (str,)}
 FLAGS = {f"source.read.{key}" for key in COMPLETE}
 VALUES = {
     "on_quality_fail": ("fail", "warn", "quarantine"),

@@ -84,7 +84,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "materialization.table_properties": (),
     "quarantine": ("target", "table", "enabled", "fail_on_quarantine", "format", "write_mode"),
 }  # fmt: skip
-SHORT = {"quality.row_rules[].not_null", "quality.dataset_rules[].unique"}  # bare names will do
+SHORT = dict.fromkeys(("quality.row_rules[].not_null", "quality.dataset_rules[].unique"), (str, list))
 FLAGS = {
     "quality.fail_pipeline_on_dataset_error", "quality.enforce_required", "quarantine.fail_on_quarantine",
     "model.fields[].required", "model.fields[].nullable",

@@ -16,7 +16,7 @@ class Shape:
     """Places are dotted paths, `[]` standing for each entry of a list.
 
     keys      which keys may stand at a place; () for any
-    short     places where a bare name (or list of names) will do
+    short     places where a bare value of these types will do instead of keys and values
     flags     places of real booleans
     values    places with a closed set of values
     left_out  descriptive keys: read, and not needed
@@ -24,7 +24,7 @@ class Shape:
     """
 
     keys: Mapping[str, tuple[str, ...]]
-    short: Set[str] = frozenset()
+    short: Mapping[str, tuple[type, ...]] = field(default_factory=dict)
     flags: Set[str] = frozenset()
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     left_out: Set[str] = frozenset()
@@ -54,7 +54,7 @@ def _value_problems(value: Any, shape: Shape, place: str, name: str) -> Iterator
 
 
 def _is_short(value: Any, name: str, shape: Shape) -> bool:
-    return name in shape.short and isinstance(value, (str, list))
+    return isinstance(value, shape.short.get(name, ()))
 
 
 def _key_problems(
