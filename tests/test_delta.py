@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from deltalake import CommitProperties, QueryBuilder, write_deltalake
 
-from lakepact.delta.tables import LogTables, count_rows, list_tables, rows_of, spark_type
+from lakepact.delta.tables import LogTables, list_tables, rows_of, spark_type
 from lakepact.names import TableRef
 
 
@@ -24,7 +24,6 @@ def test_a_table_that_is_not_there_has_no_state_and_no_rows(tmp_path: Path) -> N
         assert LogTables().state(table) is None
         assert LogTables().commit(table, "run", -1) is None
         assert rows_of(table, None) is None
-        assert count_rows(table) is None
 
 
 def test_a_state_is_what_the_log_says(tmp_path: Path) -> None:
@@ -39,7 +38,6 @@ def test_a_state_is_what_the_log_says(tmp_path: Path) -> None:
     assert state.version == 1
     assert dict(state.columns) == {"n": "bigint", "s": "string", "d": "decimal(12,2)", "l": "array<bigint>"}
     assert state.last_commit == "a note"
-    assert count_rows(table) == 2
 
 
 def test_a_run_finds_its_commit_by_its_note(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Whole runs on real Spark and Delta: each case is a contract, its batches, and what must be there after each."""
+"""Whole runs on real Spark and Delta: each case is a contract, its batches, and what each must leave."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import MakeProject, cases
 
+from conftest import MakeProject, cases
 from lakepact import api
 from lakepact.contract.project import Project
 from lakepact.evidence.record import RunRecord
@@ -63,7 +63,7 @@ def _texts(rows: list[dict[str, Any]]) -> list[str]:
 def _text(value: Any) -> str:
     if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
         return str(Decimal(str(value)).normalize())
-    return "–" if value is None else str(value)
+    return "null" if value is None else str(value)
 
 
 def _version(project: Project) -> int:

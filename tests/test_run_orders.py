@@ -1,4 +1,4 @@
-"""The first lakehouse: exactly the rows, labels and KPIs of the twelve orders, and what is better than before."""
+"""The first lakehouse: exactly the rows, labels and KPIs of the twelve orders."""
 
 from __future__ import annotations
 

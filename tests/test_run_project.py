@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 import yaml
-from conftest import MakeProject
 from typer.testing import CliRunner
 
+from conftest import MakeProject
 from lakepact import api
 from lakepact.cli.main import app, main
-from lakepact.contract.project import Project
 from lakepact.errors import LakepactExecutionError
 
 pytestmark = pytest.mark.spark
@@ -130,8 +129,10 @@ def test_references_and_lifecycles(make_project: MakeProject, spark: Any) -> Non
         "write": {"mode": "scd1_upsert", "keys": "id"},
     }
     files = {
-        "landing/members.csv": "m,start_date,end_date\na,2026-01-01,2026-01-31\na,2026-03-01,\nb,2026-01-01,2026-02-01\n",
-        "landing/events.csv": "id,m,at\n1,a,2026-01-15\n2,a,2026-02-15\n3,a,2027-01-01\n4,b,2026-03-01\n5,c,2026-01-01\n",
+        "landing/members.csv": "m,start_date,end_date\n"
+        "a,2026-01-01,2026-01-31\na,2026-03-01,\nb,2026-01-01,2026-02-01\n",
+        "landing/events.csv": "id,m,at\n"
+        "1,a,2026-01-15\n2,a,2026-02-15\n3,a,2027-01-01\n4,b,2026-03-01\n5,c,2026-01-01\n",
     }
     project = make_project([events, who], files)
     api.run(project, spark=spark)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from lakepact.evidence.record import RunRecord
 from lakepact.evidence.stores import JsonFiles
 from lakepact.jobs import Watch, new_run, open_site, places_of, run_all, world_of
 from lakepact.masks import mask_row
-from lakepact.names import TableRef
+from lakepact.names import TableName, TableRef
 from lakepact.plan.check import find_problems
 from lakepact.plan.plan import Plan, make_plan
 from lakepact.plan.state import Window
@@ -68,14 +68,10 @@ def validate(
     loaded: list[Loaded] = []
     problems: list[Problem] = []
     for path in paths:
-        try:
-            one = loading.load_contract(path, setting)
-        except ContractError as error:
-            problems += error.problems
-            continue
-        found = [one.place(problem) for problem in find_problems(one.contract)]
+        one, found = loading.inspect_contract(path, setting)
+        found += [one.place(problem) for problem in find_problems(one.contract)] if one else []
         problems += sorted(found, key=lambda problem: problem.line or 0)
-        loaded += [] if found else [one]
+        loaded += [one] if one and not found else []
     contracts = [one.contract for one in loaded]
     return Validation(tuple(contracts), (*problems, *_order_problems(contracts, bool(problems))))
 
@@ -167,7 +163,11 @@ def rows(
     project: Project, table: str, limit: int | None = None, options: Options = Options()
 ) -> list[dict[str, Any]]:
     """A table's rows as people may see them, read from Delta without a JVM."""
-    located, masks = _find_table(project, table, options)
+    try:
+        name = str(TableName.parse(table))
+    except ValueError as error:
+        raise ProjectError(str(error)) from None
+    located, contract = _find_table(project, name, options)
     if located.path is None:
         raise ProjectError(
             f"{table} lives in Spark's catalog; only tables with a folder can be shown without Spark"
@@ -176,14 +176,28 @@ def rows(
     if found is None:
         there = list_tables(project.place(project.environment.warehouse))
         raise ProjectError(f"no table {table!r} here{hint(table, there)}")
-    return [mask_row(row, masks, project.salt) for row in found]
+    return (
+        [mask_row(row, contract.masks, project.salt, _shown(contract)) for row in found]
+        if contract
+        else list(found)
+    )
 
 
-def _find_table(project: Project, table: str, options: Options) -> tuple[TableRef, Mapping[str, str]]:
-    """A contract's table or its quarantine, with the contract's masks; or another table of the warehouse."""
-    found = validate(project, (), options).contracts
-    masks = [c.masks for c in found if table in (c.name, c.quarantine_table)]
-    return places_of(project, found).locate(table), masks[0] if masks else {}
+def _find_table(project: Project, table: str, options: Options) -> tuple[TableRef, Contract | None]:
+    """The table, and the contract it or its quarantine belongs to.
+
+    While some contract cannot be read, nobody knows what it masks: then only tables of the others are shown.
+    """
+    found = validate(project, (), options)
+    owner = next((c for c in found.contracts if table in (c.name, c.quarantine_table)), None)
+    if owner is None and found.problems:
+        raise ContractError(found.problems)
+    return places_of(project, found.contracts).locate(table), owner
+
+
+def _shown(contract: Contract) -> frozenset[str]:
+    """Columns whose values may be seen inside a rejected row's raw text."""
+    return frozenset(column.name for column in contract.columns if not column.mask)
 
 
 def runs(project: Project, table: str | None = None, limit: int | None = 20) -> list[RunRecord]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 
 Mask = Callable[[str, str], "str | None"]
 
@@ -44,17 +44,26 @@ def mask_value(name: str, value: object, salt: str) -> str | None:
     return MASKS.get(name.rsplit(".", 1)[-1], MASKS["redact"])(str(value), salt)
 
 
-def mask_row(row: Mapping[str, object], masks: Mapping[str, str], salt: str) -> dict[str, object]:
-    """The row as people may see it, also inside the raw text that quarantine keeps."""
+def mask_row(
+    row: Mapping[str, object], masks: Mapping[str, str], salt: str, clear: Set[str] = frozenset()
+) -> dict[str, object]:
+    """The row as people may see it, also inside the raw text that quarantine keeps.
+
+    There only the columns in `clear` are shown: the source may call a masked value something else.
+    """
     shown = {k: mask_value(masks[k], v, salt) if k in masks else v for k, v in row.items()}
     if masks and isinstance(shown.get("_row"), str):
-        shown["_row"] = _mask_json(str(shown["_row"]), masks, salt)
+        shown["_row"] = _mask_json(str(shown["_row"]), clear)
     return shown
 
 
-def _mask_json(text: str, masks: Mapping[str, str], salt: str) -> str:
+def _mask_json(text: str, clear: Set[str]) -> str:
     try:
         content = json.loads(text)
     except ValueError:
         return "***"
-    return json.dumps(mask_row(content, masks, salt)) if isinstance(content, dict) else "***"
+    return (
+        json.dumps({k: v if k in clear else "***" for k, v in content.items()})
+        if isinstance(content, dict)
+        else "***"
+    )

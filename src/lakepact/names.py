@@ -50,7 +50,7 @@ def _kind(value: object) -> type:
 
 
 def _text(value: object) -> str:
-    escaped = str(value).replace("\\", "\\\\").replace("'", "\\'").replace("\x00", "\\0")
+    escaped = str(value).replace("\\", "\\\\").replace("'", "\\'").replace("\x00", "\\u0000")
     return "'" + escaped.replace("\n", "\\n").replace("\r", "\\r") + "'"
 
 
@@ -58,14 +58,20 @@ def _instant(value: object) -> str:
     assert isinstance(value, datetime)
     if value.tzinfo is None:
         raise ValueError("a timestamp needs a time zone")
-    return f"TIMESTAMP '{value.astimezone(timezone.utc):%Y-%m-%d %H:%M:%S.%f}+00:00'"
+    return f"TIMESTAMP '{value.astimezone(timezone.utc).isoformat(' ', 'microseconds')}'"
+
+
+def _decimal(value: Decimal) -> str:
+    if not value.is_finite():
+        raise ValueError(f"{value} is not a decimal number")
+    return f"{value:f}BD"
 
 
 _LITERALS: dict[type, Callable[[Any], str]] = {
     str: _text,
     int: str,
     float: lambda v: f"CAST({_text(repr(v))} AS DOUBLE)",
-    Decimal: lambda v: f"{v:f}BD",
+    Decimal: _decimal,
     datetime: _instant,
     date: lambda v: f"DATE '{v}'",
 }
@@ -97,7 +103,7 @@ class TableName:
         >>> TableName.parse("silver.sales.orders").parts
         ('silver', 'sales', 'orders')
         """
-        parts = tuple(part.strip("`") for part in text.strip().split("."))
+        parts = tuple(part.strip().strip("`") for part in text.strip().split("."))
         if not 1 <= len(parts) <= 3 or not all(_PART.fullmatch(part) for part in parts):
             raise ValueError(f"{text!r} is not a table name; write catalog.schema.table or schema.table")
         return cls(parts)
@@ -122,6 +128,15 @@ class TableName:
 
     def beside(self, suffix: str) -> TableName:
         return TableName((*self.parts[:-1], self.parts[-1] + suffix))
+
+
+def plain_name(text: str) -> str:
+    """A table's name without quotes and blanks, so that two spellings of it are equal.
+
+    >>> plain_name(" `silver`.orders")
+    'silver.orders'
+    """
+    return str(TableName.parse(text))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from lakepact import api
 from lakepact.cli.output import print_json, print_table, say
 from lakepact.contract.model import Contract
 from lakepact.contract.policy import PolicyPack
-from lakepact.contract.project import FILE, ProjectFile
+from lakepact.contract.project import ProjectFile, is_project
 from lakepact.errors import ContractError, Problem
 from lakepact.evidence.record import RunRecord
 from lakepact.plugins import hint
@@ -20,7 +20,7 @@ from lakepact.plugins import hint
 
 def validate(files: list[Path], folder: Path, env: str | None, options: api.Options, as_json: bool) -> int:
     """0 where every contract holds, 2 where one does not."""
-    project = None if files and not (folder / FILE).is_file() else api.open_project(folder, env)
+    project = None if files and not is_project(folder) else api.open_project(folder, env)
     found = api.validate(project, files, options)
     if as_json:
         print_json({

@@ -174,7 +174,7 @@ def main() -> None:
     """Errors of the family become one clear text and their exit code; nobody sees a traceback for them."""
     gc.disable()  # a command that looks at contracts is over before there is garbage worth collecting
     try:
-        app()
+        app(prog_name="lakepact")
     except ContractError as error:
         _fail(error, *(str(problem) for problem in error.problems))
     except LakepactError as error:

@@ -6,6 +6,7 @@ import base64
 import json
 import math
 import re
+import secrets as random
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
@@ -13,7 +14,6 @@ from decimal import Decimal
 from typing import Any
 
 NO_TERMINAL_WIDTH = 400
-_NUMBER = re.compile(r'"\\u0001([^"\\]+)\\u0001"')
 
 
 def to_json(value: Any, indent: int | None = 1) -> str:
@@ -22,28 +22,26 @@ def to_json(value: Any, indent: int | None = 1) -> str:
     >>> to_json({"amount": Decimal("220.00")}, None)
     '{"amount": 220.00}'
     """
-    text = json.dumps(_plain(value), ensure_ascii=False, indent=indent, default=str)
-    return _NUMBER.sub(r"\1", text)
+    mark = random.token_hex(8)  # so that no text of the data can pass for a number
+    text = json.dumps(_plain(value, mark), ensure_ascii=False, indent=indent, default=str)
+    return re.sub(f'"{mark}([^"]+)"', r"\1", text)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, mark: str) -> Any:
     if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
+        return {str(key): _plain(inner, mark) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(inner) for inner in value]
+        return [_plain(inner, mark) for inner in value]
+    if isinstance(value, Decimal):
+        return f"{mark}{value:f}" if value.is_finite() else str(value)
     return _PLAIN.get(type(value), lambda same: same)(value)
 
 
-def _float(value: float) -> float | str:
-    return value if math.isfinite(value) else str(value)
-
-
 _PLAIN: dict[type, Any] = {
-    Decimal: lambda value: f"\u0001{value}\u0001" if value.is_finite() else str(value),
     datetime: lambda value: value.isoformat(),
     date: lambda value: value.isoformat(),
     bytes: lambda value: base64.b64encode(value).decode(),
-    float: _float,
+    float: lambda value: value if math.isfinite(value) else str(value),
 }
 
 

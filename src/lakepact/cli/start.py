@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from dataclasses import asdict
@@ -51,7 +52,7 @@ _ROWS = (
 def init(folder: Path, as_json: bool) -> None:
     """Nothing that is already there is touched."""
     files = {
-        FILE: _PROJECT.format(name=folder.resolve().name),
+        FILE: _PROJECT.format(name=json.dumps(folder.resolve().name)),
         "contracts/bronze_events.yaml": _CONTRACT,
         "landing/events.csv": _ROWS,
     }
@@ -99,7 +100,7 @@ def _for_people(row: dict[str, object]) -> dict[str, object]:
     hidden = {
         "_rules",
         "_row",
-        "_id",
+        "_quarantine_id",
         "_run_id",
         "_contract",
         "_quarantined_at",

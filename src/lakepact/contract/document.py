@@ -32,10 +32,16 @@ def _scalar(tag: str, pattern: str, first: str) -> None:
 
 
 _scalar("bool", r"^(?:true|True|TRUE|false|False|FALSE)$", "tTfF")
-_scalar("int", r"^[-+]?[0-9]{1,18}$", "-+0123456789")
-_scalar("float", r"^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]{1,3})?$", "-+0123456789.")
+_scalar("int", r"^[-+]?[0-9]{1,38}$", "-+0123456789")
+_scalar(
+    "float", r"^[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]{1,3})?$", "-+0123456789."
+)
 _scalar("null", r"^(?:~|null|Null|NULL|)$", "~nN\0")
 _Yaml12.yaml_implicit_resolvers.setdefault("", []).append(("tag:yaml.org,2002:null", re.compile(r"^$")))
+
+
+class NotYamlError(ContractError):
+    """The text cannot be parsed at all; JSON that YAML cannot read is still JSON."""
 
 
 def read_document(file: Path) -> tuple[Any, Lines]:
@@ -77,12 +83,14 @@ def _json(text: str, name: str) -> tuple[Any, Lines]:
         raise ContractError([Problem(f"not JSON: {error.msg}", file=name, line=error.lineno)]) from None
     except RecursionError:
         raise ContractError([Problem("nested too deeply", file=name)]) from None
+    except ValueError as error:
+        raise ContractError([Problem(f"not JSON: {error}", file=name)]) from None
     lines: dict[str, int] = {}
     try:
-        _Reader(name, lines).value(_compose(text, name), "")
-    except ContractError as error:
-        if any("twice" in problem.message for problem in error.problems):
-            raise
+        node = _compose(text, name)
+    except NotYamlError:
+        return value, lines
+    _Reader(name, lines).value(node, "")
     return value, lines
 
 
@@ -94,7 +102,7 @@ def _compose(text: str, name: str) -> yaml.Node:
         mark = getattr(error, "problem_mark", None)
         message = getattr(error, "problem", None) or str(error).splitlines()[0]
         line = mark.line + 1 if mark else None
-        raise ContractError([Problem(f"not YAML: {message}", file=name, line=line)]) from None
+        raise NotYamlError([Problem(f"not YAML: {message}", file=name, line=line)]) from None
     if node is None:
         raise ContractError([Problem("the file is empty", file=name)])
     return node
@@ -124,6 +132,8 @@ class _Reader:
         if depth > DEEPEST:
             raise self._problem(f"nested more than {DEEPEST} deep", path, line)
         self.lines.setdefault(path, line)
+        if isinstance(node, yaml.CollectionNode) and node.tag not in _COLLECTIONS:
+            raise self._problem(f"the tag {node.tag!r} is not allowed", path, line)
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path, depth)
         if isinstance(node, yaml.SequenceNode):
@@ -146,12 +156,16 @@ class _Reader:
         kind = _SCALARS.get(node.tag.rsplit(":", 1)[-1])
         if kind is None:
             raise self._problem(f"the tag {node.tag!r} is not allowed", path, line)
-        return kind(node.value)
+        try:
+            return kind(node.value)
+        except ValueError:
+            raise self._problem(f"{node.value[:80]!r} is not what its tag says", path, line) from None
 
     def _problem(self, message: str, path: str, line: int) -> ContractError:
         return ContractError([Problem(message, path, self.name, line)])
 
 
+_COLLECTIONS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 _SCALARS: dict[str, Any] = {
     "str": str,
     "int": int,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from lakepact.contract.model import Contract
 from lakepact.contract.overrides import override
 from lakepact.contract.placeholders import fill
 from lakepact.contract.policy import apply_pack, read_pack
-from lakepact.contract.problems import parse_part
+from lakepact.contract.problems import parse_what_can_be
 from lakepact.errors import ContractError, Problem
 
 
@@ -40,36 +41,47 @@ class Loaded:
 
 
 def load_contract(file: Path, setting: Setting | None = None) -> Loaded:
-    """The one contract in a file."""
-    document, lines = read_document(file)
-    return load_document(document, lines, file, setting)
+    """The one contract in a file, or an error with every problem of it."""
+    loaded, problems = inspect_contract(file, setting)
+    if loaded is None or problems:
+        raise ContractError(problems)
+    return loaded
 
 
-def load_document(document: Any, lines: Lines, file: Path, setting: Setting | None = None) -> Loaded:
-    """The same, for a document that is already read."""
-    setting = setting or Setting()
+def inspect_contract(file: Path, setting: Setting | None = None) -> tuple[Loaded | None, list[Problem]]:
+    """What could be read of a contract, and everything that is wrong with the rest."""
+    try:
+        document, lines = read_document(file)
+        return _inspect(document, lines, file, setting or Setting())
+    except ContractError as error:
+        return None, list(error.problems)
+
+
+def _inspect(
+    document: Any, lines: Lines, file: Path, setting: Setting
+) -> tuple[Loaded | None, list[Problem]]:
     if not isinstance(document, dict):
-        raise ContractError(
-            [Problem("a contract is keys and values, starting with `table:`", file=str(file), line=1)]
-        )
-    name, native = _native(document, file, lines)
+        message = "a contract is keys and values, starting with `table:`"
+        raise ContractError([Problem(message, file=str(file), line=1)])
+    with _placing(str(file), lines):
+        dialect, native = dialects.to_native(document, lambda path: read_document(file.parent / path)[0])
+        dressed = _dress(native, setting)
+    where = lines if dialect == "native" else dialects.lines_by_last_key(lines)
+    where = _moved(where, native, dressed)
+    contract, problems = parse_what_can_be(Contract, dressed, str(file), where)
+    missing = [] if dialect == "dkops_table" else _missing(dressed)
+    problems += [problem.at(str(file), line_of(where, problem.field)) for problem in missing]
+    return (Loaded(contract, str(file), where) if contract else None), problems
+
+
+@contextmanager
+def _placing(file: str, lines: Lines) -> Iterator[None]:
+    """Problems that know only their field are given their file and line."""
     try:
-        native = _dress(native, setting)
+        yield
     except ContractError as error:
-        raise _placed(error, str(file), lines) from None
-    where = lines if name == "native" else dialects.lines_by_last_key(lines)
-    contract = parse_part(Contract, native, str(file), where)
-    return _runnable(Loaded(contract, str(file), where), name)
-
-
-def _native(document: dict[str, Any], file: Path, lines: Lines) -> tuple[str, dict[str, Any]]:
-    def read(relative: str) -> Any:
-        return read_document(file.parent / relative)[0]
-
-    try:
-        return dialects.to_native(document, read)
-    except ContractError as error:
-        raise _placed(error, str(file), lines) from None
+        placed = [p if p.file else p.at(file, line_of(lines, p.field)) for p in error.problems]
+        raise type(error)(placed) from None
 
 
 def _dress(document: dict[str, Any], setting: Setting) -> dict[str, Any]:
@@ -85,18 +97,22 @@ def _dress(document: dict[str, Any], setting: Setting) -> dict[str, Any]:
     return filled
 
 
-def _placed(error: ContractError, file: str, lines: Lines) -> ContractError:
-    """The same problems, each with its file and line unless it already has one."""
-    placed = [p if p.file else p.at(file, line_of(lines, p.field)) for p in error.problems]
-    return type(error)(placed)
+def _moved(lines: Lines, before: dict[str, Any], after: dict[str, Any]) -> Lines:
+    """Steps that a pack puts in front move the contract's own; their lines move along."""
+    own, all_steps = before.get("transform"), after.get("transform")
+    if not isinstance(own, list) or not isinstance(all_steps, list) or len(own) == len(all_steps):
+        return lines
+    first = next((n for n, step in enumerate(all_steps) if own and step == own[0]), 0)
+    return {_shifted(path, first): line for path, line in lines.items()}
 
 
-def _runnable(loaded: Loaded, dialect: str) -> Loaded:
+def _shifted(path: str, by: int) -> str:
+    head, *rest = path.split(".")
+    if head != "transform" or not rest or not rest[0].isdigit():
+        return path
+    return ".".join([head, str(int(rest[0]) + by), *rest[1:]])
+
+
+def _missing(document: dict[str, Any]) -> list[Problem]:
     """A contract needs a source and a way to write; only DKOps' table files describe a table alone."""
-    if dialect == "dkops_table":
-        return loaded
-    needed = {"source": loaded.contract.source, "write": loaded.contract.write}
-    missing = [Problem("is missing", key) for key, part in needed.items() if part is None]
-    if missing:
-        raise ContractError([loaded.place(problem) for problem in missing])
-    return loaded
+    return [Problem("is missing", key) for key in ("source", "write") if document.get(key) is None]

@@ -60,7 +60,7 @@ def _one_or_many(value: Any) -> Any:
 def _column_name(name: str) -> str:
     if not name or "," in name or name != name.strip():
         raise ValueError(f"{name!r} is not a column name; write several as a list: [a, b]")
-    if name.startswith("_lakepact") or name in RESERVED:
+    if name.lower().startswith(("_lakepact", "_bad_", "_raw_")) or name.lower() in RESERVED:
         raise ValueError(f"{name!r} is a name that Lakepact keeps for itself")
     return name
 
@@ -79,10 +79,15 @@ def _mode_name(value: Any) -> Any:
     return MODES[name]
 
 
-RESERVED = frozenset({"_failed", "_rejected", "_duplicate", "_kept", "_source", "_row", "_text"})
+# Names of columns that ride along with each row, or that the quarantine has for itself.
+RESERVED = frozenset({
+    "_failed", "_rejected", "_duplicate", "_kept", "_source", "_text", "_broken", "_again", "_corrupt_record",
+    "_reasons", "_rules", "_row", "_quarantine_id", "_contract", "_quarantined_at",
+})  # fmt: skip
 
 ColumnName = Annotated[str, AfterValidator(_column_name)]
 Names = Annotated[tuple[ColumnName, ...], BeforeValidator(_one_or_many)]
+SomeNames = Annotated[tuple[ColumnName, ...], BeforeValidator(_one_or_many), Field(min_length=1)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(_one_or_many)]
 SparkType = Annotated[str, AfterValidator(canonical_type)]
 TableText = Annotated[str, AfterValidator(_table_name)]
@@ -133,7 +138,7 @@ class Source(Part):
     format: str = Field("", description="csv, json, parquet, …; taken from the path's ending where left out")
     pattern: str | None = Field(None, description="which files of the folder, as a glob")
     options: dict[str, Scalar] = Field(default_factory=dict, description="handed to Spark's reader")
-    table: str | None = None
+    table: TableText | None = None
     sql: str | None = Field(None, description="one SELECT over tables of the lakehouse")
     connector: str | None = Field(
         None, description="any other Spark source by name; its settings are options"
@@ -148,8 +153,6 @@ class Source(Part):
         if len(given) != 1:
             found = " and ".join(given) or "none of them"
             raise ValueError(f"needs exactly one of {', '.join(SOURCE_KINDS)}; found {found}")
-        if self.table is not None:
-            TableName.parse(self.table)
         return self
 
     @property
@@ -164,7 +167,7 @@ class Deduplicate(Part):
     """Keep one row a key: the first in this order."""
 
     name: str = Field("latest_record", description="what the rule is called where rejected rows are counted")
-    keys: Names
+    keys: SomeNames
     order_by: str = Field(description="as in SQL: updated_at DESC NULLS LAST")
     rejected_as: str | None = Field(None, description="label with which the others go to quarantine")
     before_rules: StrictBool = Field(
@@ -181,12 +184,12 @@ class Step(Part):
     """One transformation: exactly one of these."""
 
     sql: str | None = Field(None, description="one SELECT over `source`; must be the first step")
-    select: Names | None = None
-    drop: Names | None = None
-    rename: dict[str, ColumnName] | None = None
-    cast: dict[str, SparkType] | None = None
-    derive: dict[str, str] | None = Field(None, description="column: SQL expression")
-    standardize: dict[str, Standards] | None = None
+    select: SomeNames | None = None
+    drop: SomeNames | None = None
+    rename: dict[str, ColumnName] | None = Field(None, min_length=1)
+    cast: dict[str, SparkType] | None = Field(None, min_length=1)
+    derive: dict[ColumnName, str] | None = Field(None, min_length=1, description="column: SQL expression")
+    standardize: dict[str, Standards] | None = Field(None, min_length=1)
     filter: str | None = Field(None, description="rows for which this is not true are left out, and counted")
     deduplicate: Deduplicate | None = Field(None, description="must be the last step")
     stamp: Annotated[tuple[StampName, ...], BeforeValidator(_one_or_many)] | None = None
@@ -201,7 +204,17 @@ class Step(Part):
         return next(name for name in type(self).model_fields if getattr(self, name) is not None)
 
 
-class Range(Part):
+class Bounded(Part):
+    """At least one of `min` and `max`."""
+
+    @model_validator(mode="after")
+    def _some_bound(self) -> Bounded:
+        if getattr(self, "min", None) is None and getattr(self, "max", None) is None:
+            raise ValueError("needs min, max or both")
+        return self
+
+
+class Range(Bounded):
     column: ColumnName
     min: Scalar | None = None
     max: Scalar | None = None
@@ -213,7 +226,7 @@ class Pattern(Part):
     pattern: str
 
 
-class Length(Part):
+class Length(Bounded):
     column: ColumnName
     min: int | None = None
     max: int | None = None
@@ -224,7 +237,7 @@ class Ratio(Part):
     max: float = Field(ge=0, le=1)
 
 
-class Between(Part):
+class Between(Bounded):
     min: int | None = None
     max: int | None = None
 
@@ -254,15 +267,15 @@ class Rule(Part):
 
     name: str | None = None
     check: str | None = Field(None, description="any Spark SQL predicate over the columns; NULL is not good")
-    not_null: Names | None = None
-    accepted_values: dict[str, tuple[Scalar, ...]] | None = None
+    not_null: SomeNames | None = None
+    accepted_values: dict[str, tuple[Scalar, ...]] | None = Field(None, min_length=1)
     range: Range | None = None
     regex_match: Pattern | None = None
     length: Length | None = None
     referential_integrity: Reference | None = None
     lifecycle_window: Lifecycle | None = None
-    unique: Names | None = None
-    required_columns: Names | None = None
+    unique: SomeNames | None = None
+    required_columns: SomeNames | None = None
     null_ratio: Ratio | None = None
     min_rows: int | None = Field(None, ge=0)
     max_rows: int | None = Field(None, ge=0)
@@ -379,7 +392,8 @@ class Contract(Part):
 
     @property
     def quarantine_table(self) -> str:
-        return self.quarantine.table or str(TableName.parse(self.table).beside("_quarantine"))
+        named = TableName.parse(self.quarantine.table) if self.quarantine.table else None
+        return str(named or TableName.parse(self.table).beside("_quarantine"))
 
     @property
     def quarantine_path(self) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from lakepact.contract.document import parse_document
+from lakepact.contract.placeholders import PLACEHOLDER
 from lakepact.errors import ContractError, Problem
 
 
@@ -19,8 +20,15 @@ def parse_overrides(settings: Iterable[str]) -> dict[str, Any]:
         key, equals, text = setting.partition("=")
         if not equals or not key.strip():
             raise ContractError([Problem(f"{setting!r}: write --set key.inner=value", "--set")])
-        found[key.strip()] = parse_document(text, "--set")[0] if text.strip() else None
+        found[key.strip()] = _value(text)
     return found
+
+
+def _value(text: str) -> Any:
+    """A value as YAML writes it; a placeholder is text, although its braces look like a mapping."""
+    if not text.strip():
+        return None
+    return text if PLACEHOLDER.search(text) and not text.startswith("[") else parse_document(text, "--set")[0]
 
 
 def override(document: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
@@ -38,7 +46,7 @@ def _set(node: Any, parts: list[str], value: Any, path: str) -> Any:
         return value
     head, *rest = parts
     if isinstance(node, list):
-        if not head.isdigit() or int(head) >= len(node):
+        if not (head.isascii() and head.isdigit()) or int(head) >= len(node):
             raise ContractError([Problem(f"{path}: no entry {head!r}; there are {len(node)}", "--set")])
         return [_set(item, rest, value, path) if i == int(head) else item for i, item in enumerate(node)]
     if node is not None and not isinstance(node, dict):

@@ -10,7 +10,7 @@ from lakepact.errors import Problem
 from lakepact.plugins import hint
 
 # Only these are placeholders: a regular expression's {2,3} is left alone, {{ secret:… }} too.
-_PLACEHOLDER = re.compile(r"(?<!\{)\{((?:catalog|path)\.[\w\-]+|env|env_short)\}(?!\})")
+PLACEHOLDER = re.compile(r"(?<!\{)\{((?:catalog|path)\.[\w\-]+|env|env_short)\}(?!\})")
 
 
 def fill(document: Any, values: Mapping[str, str], problems: list[Problem]) -> Any:
@@ -22,7 +22,7 @@ def fill(document: Any, values: Mapping[str, str], problems: list[Problem]) -> A
                 problems.append(Problem(f"unknown placeholder {{{found[1]}}}{hint(found[1], values)}", path))
             return values.get(found[1], found[0])
 
-        return _PLACEHOLDER.sub(value, text)
+        return PLACEHOLDER.sub(value, text)
 
     return map_texts(document, one)
 

@@ -66,8 +66,9 @@ def apply_pack(document: dict[str, Any], pack: PolicyPack) -> dict[str, Any]:
     result = _under(document, getattr(pack, f"{layer}_defaults", {}))
     result = _under(result, pack.defaults)
     rules = [*pack.quality, *getattr(pack, f"{layer}_quality", [])]
-    if rules:
-        result = {**result, "quality": [*(result.get("quality") or []), *rules]}
+    own = result.get("quality") or []
+    if rules and isinstance(own, list):
+        result = {**result, "quality": [*own, *rules]}
     result = _with_steps(result, pack.transformations, pack.transformations_mode)
     steps = getattr(pack, f"{layer}_transformations", [])
     return _with_steps(result, steps, getattr(pack, f"{layer}_transformations_mode", "prepend"))
@@ -85,12 +86,12 @@ def _under(document: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]
 
 
 def _with_steps(document: dict[str, Any], steps: list[dict[str, Any]], mode: Mode) -> dict[str, Any]:
-    if not steps:
-        return document
     own = document.get("transform") or []
+    if not steps or not isinstance(own, list):
+        return document
     merged = {"prepend": [*steps, *own], "append": [*own, *steps], "replace": steps}[mode]
     return {**document, "transform": _deduplicate_last(merged)}
 
 
 def _deduplicate_last(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return sorted(steps, key=lambda step: "deduplicate" in step)
+    return sorted(steps, key=lambda step: isinstance(step, dict) and "deduplicate" in step)

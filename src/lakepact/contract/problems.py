@@ -25,8 +25,57 @@ def parse_part(
     try:
         return model.model_validate(document)
     except ValidationError as invalid:
-        found = [_problem(model, details) for details in invalid.errors()]
-        raise error(_sorted([p.at(file, line_of(lines, p.field)) for p in found])) from None
+        raise error(_problems(model, invalid, file, lines)) from None
+
+
+def parse_what_can_be(
+    model: type[M], document: dict[str, Any], file: str, lines: Lines
+) -> tuple[M | None, list[Problem]]:
+    """Every problem, and the model of what is left without them, so that it can be checked too."""
+    try:
+        return model.model_validate(document), []
+    except ValidationError as invalid:
+        problems = _problems(model, invalid, file, lines)
+        rest = _without(document, invalid.errors())
+    try:
+        return (model.model_validate(rest) if rest else None), problems
+    except ValidationError:
+        return None, problems
+
+
+# What stands in for an entry that cannot be read, so that the others keep their places.
+_NEUTRAL: dict[str, Any] = {"quality": {"min_rows": 0}, "transform": {"stamp": []}}
+_OF_A_COLUMN = ("type", "description", "tags", "mask")
+
+
+def _without(document: dict[str, Any], errors: list[ErrorDetails]) -> dict[str, Any] | None:
+    """The document less what is wrong; None where too little would be left to judge the rest by."""
+    rest = dict(document)
+    for details in errors:
+        head, *inner = [part for part in details["loc"] if not _is_machinery(part)] or [""]
+        if head in _NEUTRAL and inner and isinstance(inner[0], int):
+            rest[head] = _replaced(rest[head], inner[0], _NEUTRAL[str(head)])
+        elif head == "columns" and len(inner) == 2 and inner[1] in _OF_A_COLUMN:
+            position = int(inner[0])
+            rest[head] = _replaced(rest[head], position, _less(rest[head][position], str(inner[1])))
+        elif head in rest and head not in ("columns", "table"):
+            del rest[head]
+        else:
+            return None
+    return rest
+
+
+def _replaced(entries: list[Any], position: int, entry: Any) -> list[Any]:
+    return [entry if number == position else old for number, old in enumerate(entries)]
+
+
+def _less(item: Any, key: str) -> Any:
+    return {k: v for k, v in item.items() if k != key} if isinstance(item, dict) else item
+
+
+def _problems(model: type[BaseModel], invalid: ValidationError, file: str, lines: Lines) -> list[Problem]:
+    found = [_problem(model, details) for details in invalid.errors()]
+    return _sorted([problem.at(file, line_of(lines, problem.field)) for problem in found])
 
 
 def _sorted(problems: list[Problem]) -> list[Problem]:

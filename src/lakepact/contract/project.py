@@ -129,6 +129,10 @@ def open_project(folder: Path, environment: str | None = None) -> Project:
     return Project(root=root, file=file, environment_name=chosen, environment=file.environments[chosen])
 
 
+def is_project(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in (FILE, *DKOPS_FILES))
+
+
 def _project_document(root: Path) -> tuple[Any, Lines, Path]:
     if not root.is_dir():
         raise ProjectError(f"{root}: no such folder")
@@ -143,10 +147,9 @@ def _project_document(root: Path) -> tuple[Any, Lines, Path]:
 
 def _choose(environments: dict[str, Environment], name: str) -> str | None:
     """By key, or by what the environment calls itself."""
-    for key, environment in environments.items():
-        if name in (key, environment.env, environment.env_short):
-            return key
-    return None
+    if name in environments:
+        return name
+    return next((key for key, one in environments.items() if name in (one.env, one.env_short)), None)
 
 
 def from_dkops_config(document: Any) -> dict[str, Any]:
@@ -154,8 +157,13 @@ def from_dkops_config(document: Any) -> dict[str, Any]:
     source = document if isinstance(document, dict) else {}
     warehouse = source.get("SPARK_WAREHOUSE_DIR", "warehouse")
     on_databricks = source.get("EXECUTION_ENVIRONMENT", "local") != "local"
-    environments = {}
-    for key, block in (source.get("environments") or {}).items():
+    environments: dict[str, Any] = {}
+    blocks = source.get("environments") or {}
+    if not isinstance(blocks, dict):
+        return {"environments": blocks}
+    for key, block in blocks.items():
+        if not isinstance(block, dict):
+            return {"environments": {key: block if block is not None else "nothing"}}
         kept = {k: block[k] for k in ("env", "env_short", "catalogs", "paths", "tags") if k in block}
         platform = {"catalog": "spark", "spark": {"ambient": True}} if on_databricks else {}
         environments[key] = {"warehouse": warehouse, **kept, **platform}

@@ -82,7 +82,7 @@ def rows_of(table: TableRef, limit: int | None, order: bool = True) -> Iterator[
     from deltalake import QueryBuilder
 
     fields = json.loads(delta.schema().to_json())["fields"]
-    plain = [f'"{f["name"]}"' for f in fields if isinstance(f["type"], str)]
+    plain = ['"' + f["name"].replace('"', '""') + '"' for f in fields if isinstance(f["type"], str)]
     sql = "SELECT * FROM t" + (f" ORDER BY {', '.join(plain)}" if order and plain else "")
     query = (
         QueryBuilder().register("t", delta).execute(sql + (f" LIMIT {limit}" if limit is not None else ""))

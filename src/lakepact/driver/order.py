@@ -7,6 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from lakepact.contract.model import Contract
 from lakepact.errors import ContractError, Problem
+from lakepact.names import plain_name
 from lakepact.plan.read import upstreams
 from lakepact.plugins import hint
 
@@ -14,23 +15,27 @@ from lakepact.plugins import hint
 def reads(contract: Contract) -> frozenset[str]:
     """Tables this contract's SQL reads."""
     references = [r.referential_integrity or r.lifecycle_window for r in contract.quality]
-    named = [reference.table for reference in references if reference]
+    named = [plain_name(reference.table) for reference in references if reference]
     return frozenset({*upstreams(contract.source), *named} - {contract.name})
 
 
 def needs(contract: Contract) -> frozenset[str]:
     """Tables that must be ready before this contract runs."""
-    return reads(contract) | (frozenset(contract.upstream) - {contract.name})
+    return reads(contract) | (frozenset(map(plain_name, contract.upstream)) - {contract.name})
 
 
 def in_order(contracts: Sequence[Contract]) -> list[Contract]:
     """Each after those it reads, otherwise by name; a circle is named."""
     by_name = {contract.name: contract for contract in contracts}
-    if len(by_name) < len(contracts):
-        names = [contract.name for contract in contracts]
-        double = next(name for name in names if names.count(name) > 1)
+    written = [*(c.name for c in contracts), *(c.quarantine_table for c in contracts)]
+    double = next((name for name in by_name if written.count(name) > 1), None)
+    if double is not None:
         raise ContractError([Problem(f"two contracts write the table {double!r}")])
-    graph = {name: sorted(needs(by_name[name]) & by_name.keys()) for name in sorted(by_name)}
+    writer = {contract.quarantine_table: contract.name for contract in contracts}
+    graph = {}
+    for name in sorted(by_name):
+        before = {writer.get(needed, needed) for needed in needs(by_name[name])}
+        graph[name] = sorted((before & by_name.keys()) - {name})
     try:
         return [by_name[name] for name in TopologicalSorter(graph).static_order()]
     except CycleError as error:

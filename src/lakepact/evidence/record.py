@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime, timezone
 from typing import Any
 
@@ -189,7 +189,7 @@ def _expectation(verdict: Verdict) -> Expectation:
 
 
 def to_json(record: RunRecord) -> str:
-    return json.dumps(asdict(record), default=_text, ensure_ascii=False, indent=1)
+    return json.dumps(asdict(record), default=_text, indent=1)
 
 
 def _text(value: object) -> str:
@@ -199,12 +199,20 @@ def _text(value: object) -> str:
 
 def from_json(text: str) -> RunRecord:
     """A record as it was written; keys of a later version are left aside."""
-    raw: dict[str, Any] = json.loads(text)
-    known = {key: value for key, value in raw.items() if key in RunRecord.__dataclass_fields__}
+    raw = json.loads(text)
+    known = _known(RunRecord, raw)
     for key in ("started_at", "ended_at", "window_start", "window_end"):
         known[key] = datetime.fromisoformat(known[key]) if known.get(key) else None
-    known["rows"] = Rows(**known.get("rows") or {})
-    known["expectations"] = tuple(Expectation(**item) for item in known.get("expectations") or ())
+    known["rows"] = Rows(**_known(Rows, known.get("rows") or {}))
+    told = known.get("expectations") or ()
+    known["expectations"] = tuple(Expectation(**_known(Expectation, item)) for item in told)
     for key in ("sources", "owners", "tags"):
         known[key] = tuple(known.get(key) or ())
     return RunRecord(**known)
+
+
+def _known(kind: type, said: Any) -> dict[str, Any]:
+    if not isinstance(said, dict):
+        raise ValueError(f"expected keys and values, found {said!r}")
+    names = {one.name for one in fields(kind)}
+    return {key: value for key, value in said.items() if key in names}

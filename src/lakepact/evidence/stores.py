@@ -60,7 +60,8 @@ class JsonFiles:
 
 def _safe(pipeline: str) -> str:
     """A folder's name that no other pipeline has."""
-    return urllib.parse.quote(pipeline, safe=" ").replace("..", "%2E%2E") or "%00"
+    name = urllib.parse.quote(pipeline, safe=" ", errors="surrogatepass")
+    return name if name.strip(".") else name.replace(".", "%2E") or "%none"
 
 
 def _write_whole(file: Path, text: str) -> None:

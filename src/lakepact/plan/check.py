@@ -9,8 +9,8 @@ from lakepact.errors import Problem
 from lakepact.plan.columns import CORRUPT, SOURCE_FILE, STAMPS, stamp_columns
 from lakepact.plan.expressions import expression_problems, order_problems, predicate_problems
 from lakepact.plan.modes import MODES
-from lakepact.plan.read import format_of
-from lakepact.plan.tables import select_problems
+from lakepact.plan.read import format_of, upstreams
+from lakepact.plan.tables import select_problems, tables_in
 from lakepact.plugins import hint
 
 Found = Iterator[Problem]
@@ -37,14 +37,14 @@ def _source(contract: Contract) -> Found:
     source = contract.source
     if source is None:
         return
-    if source.sql is not None:
-        yield from (Problem(message, "source.sql") for message in select_problems(source.sql))
+    problems = select_problems(source.sql) if source.sql is not None else []
+    yield from (Problem(message, "source.sql") for message in problems)
     if source.path is not None and not format_of(source):
         yield Problem("cannot be told from the path; write csv, json, parquet, …", "source.format")
     if source.connector is not None and source.connector not in CONNECTORS:
         yield Problem(f"{source.connector!r} is not built into this version", "source.connector")
-    if source.table == contract.table:
-        yield Problem("the table would read itself", "source.table")
+    if not problems and contract.name in upstreams(source):
+        yield Problem("the table would read itself", f"source.{source.kind}")
     if source.window is not None and source.path is not None:
         yield Problem("a window needs a table, a query or a connector to push it into", "source.window")
     if source.filter is not None:
@@ -70,6 +70,11 @@ def _write(contract: Contract) -> Found:
             f"{mode.name} would replace the whole table with one window of its source", "source.window"
         )
     yield from _known(contract, write.keys, "write.keys")
+
+
+def _quarantine(contract: Contract) -> Found:
+    if contract.quarantine_table == contract.name:
+        yield Problem("rejected rows would be written into the table itself", "quarantine.table")
 
 
 def _layout(contract: Contract) -> Found:
@@ -110,7 +115,7 @@ def _steps(contract: Contract) -> Found:
 
 def _step_texts(contract: Contract, step: Step, field: str) -> Found:
     if step.sql is not None:
-        yield from (Problem(message, f"{field}.sql") for message in select_problems(step.sql))
+        yield from (Problem(message, f"{field}.sql") for message in _source_only(step.sql))
     if step.filter is not None:
         yield from (Problem(message, f"{field}.filter") for message in predicate_problems(step.filter))
     for name, text in (step.derive or {}).items():
@@ -123,6 +128,15 @@ def _step_texts(contract: Contract, step: Step, field: str) -> Found:
         yield from (Problem(message, f"{place}.order_by") for message in found)
     if step.stamp and "source_file" in step.stamp and contract.source and contract.source.path is None:
         yield Problem(f"{STAMPS['source_file'].column} needs a source of files", f"{field}.stamp")
+
+
+def _source_only(sql: str) -> list[str]:
+    """A step sees `source`; other tables are joined in `source.sql`, where they count as read."""
+    problems = select_problems(sql)
+    others = [] if problems else [name for name in tables_in(sql) if name != "source"]
+    return problems or [
+        f"reads {name}; a step sees only `source`, so join it in source.sql" for name in others
+    ]
 
 
 def _readable_columns(contract: Contract) -> list[str] | None:
@@ -169,7 +183,15 @@ def _rule_columns(rule: Rule) -> tuple[str, ...]:
     return (*(rule.not_null or ()), *(rule.unique or ()), *(rule.accepted_values or ()), *one)
 
 
-CHECKS: tuple[Callable[[Contract], Found], ...] = (_columns, _source, _steps, _rules, _write, _layout)
+CHECKS: tuple[Callable[[Contract], Found], ...] = (
+    _columns,
+    _source,
+    _steps,
+    _rules,
+    _write,
+    _quarantine,
+    _layout,
+)
 
 
 def find_warnings(contract: Contract) -> list[str]:

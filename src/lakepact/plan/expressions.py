@@ -14,6 +14,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from lakepact.plan.functions import SPARK_FUNCTIONS
+from lakepact.plan.tables import parse_reason
 from lakepact.plugins import hint
 
 _NOT_IN_EXPRESSIONS = (
@@ -22,7 +23,7 @@ _NOT_IN_EXPRESSIONS = (
 )  # fmt: skip
 _NOT_BOOLEAN = (exp.Literal, exp.Binary, exp.Tuple, exp.Concat, exp.Null, exp.Interval, exp.Array)
 _BOOLEAN_BINARY = (exp.Predicate, exp.Connector)
-_NOT_DETERMINISTIC = (exp.Rand, exp.Randn, exp.Uuid)
+_NOT_DETERMINISTIC = (exp.Rand, exp.Randn, exp.Randstr, exp.Shuffle, exp.Uniform, exp.Uuid)
 
 
 def expression_problems(text: str, columns: Iterable[str] | None = None) -> list[str]:
@@ -30,8 +31,7 @@ def expression_problems(text: str, columns: Iterable[str] | None = None) -> list
     tree = _parse(text)
     if isinstance(tree, str):
         return [tree]
-    problems = [_refused(node) for node in tree.walk()]
-    found = [problem for problem in problems if problem]
+    found = [problem for node in tree.walk() if (problem := _refused(node))][:1]
     return found + ([] if columns is None else _unknown_columns(tree, columns))
 
 
@@ -58,7 +58,7 @@ def order_problems(text: str, columns: Iterable[str] | None = None) -> list[str]
     tree = _parse_order(text)
     if tree is None:
         return [f"{text!r} is not an order; write: column DESC NULLS LAST, other"]
-    problems = [problem for node in tree.walk() if (problem := _refused(node))]
+    problems = [problem for node in tree.walk() if (problem := _refused(node))][:1]
     return problems + ([] if columns is None else _unknown_columns(tree, columns))
 
 
@@ -83,8 +83,7 @@ def _parse(text: str) -> exp.Expression | str:
     try:
         tree = sqlglot.parse_one(f"({text})", dialect="spark")
     except (SqlglotError, RecursionError) as error:
-        reason = str(error).splitlines()[0].split(". Line")[0] if str(error) else "nested too deeply"
-        return f"{text[:200]!r} is not SQL: {reason}"
+        return f"{text[:200]!r} is not SQL: {parse_reason(error)}"
     if not isinstance(tree, exp.Paren):
         return f"{text[:200]!r} is not one expression"
     inner: exp.Expression = tree.this

@@ -15,7 +15,7 @@ from lakepact.names import literal, quote, quoted
 from lakepact.plan.columns import CORRUPT, TableColumn, stamp_value
 from lakepact.plan.rules import ACCEPTED, BatchRule, RowRule
 from lakepact.plan.state import RunIdentity
-from lakepact.plan.transform import bad_flag, cast_columns, prepare, unreadable
+from lakepact.plan.transform import bad_flag, cast_columns, prepare, raw_text, unreadable
 
 UNREADABLE_RECORD = RowRule(
     "record_readable", "malformed_record", f"`{CORRUPT}` IS NULL", frozenset(),
@@ -120,7 +120,7 @@ def _typed(
     corrupt: bool,
     run: RunIdentity,
 ) -> str:
-    cast = set(cast_columns(contract))
+    cast = cast_columns(contract)
     values = [
         f"{stamp_value(c.stamp, run)} AS {quote(c.name)}"
         if c.stamp
@@ -129,7 +129,10 @@ def _typed(
     ]
     kinds = {c.name: c.type for c in columns}
     marks = [f"{_mark(name, kinds.get(name), name in cast)} AS {quote(bad_flag(name))}" for name in flags]
-    texts = ", ".join(f"{_as_text(c)} AS {quote(c.name)}" for c in columns if c.stamp is None)
+    texts = ", ".join([
+        *(f"{_as_text(c, c.name in cast)} AS {quote(c.name)}" for c in columns if c.stamp is None),
+        *(quote(raw_text(name)) for name in cast if name not in kinds),
+    ])  # fmt: skip
     carried = ["`_source`", "`_kept`", *([quote(CORRUPT)] if corrupt else [])]
     parts = [*values, *marks, f"struct({texts}) AS `_text`", *carried]
     return "SELECT " + ",\n    ".join(parts) + "\n  FROM prepared"
@@ -141,9 +144,10 @@ def _mark(name: str, kind: str | None, already_cast: bool) -> str:
     return " OR ".join(sides)
 
 
-def _as_text(column: TableColumn) -> str:
+def _as_text(column: TableColumn, already_cast: bool) -> str:
     nested = column.type.startswith(("array<", "map<", "struct<", "variant"))
-    return f"to_json({quote(column.name)})" if nested else f"CAST({quote(column.name)} AS STRING)"
+    text = f"to_json({quote(column.name)})" if nested else f"CAST({quote(column.name)} AS STRING)"
+    return f"coalesce({quote(raw_text(column.name))}, {text})" if already_cast else text
 
 
 def _judged(

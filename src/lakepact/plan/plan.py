@@ -76,7 +76,7 @@ class Plan:
 def fingerprint(contract: Contract) -> str:
     """The same for two contracts only if they say the same, whatever their layout or dialect."""
     said = contract.model_dump(mode="json", exclude_defaults=True)
-    text = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from lakepact.contract.model import Source
-from lakepact.names import TableRef, literal, quote
+from lakepact.names import TableRef, literal, plain_name, quote
 from lakepact.plan.state import Window
 from lakepact.plan.tables import relocate, tables_in
 
@@ -83,7 +83,7 @@ def _files(source: Source, locate: Locate, place: Callable[[str], str], window: 
 
 def _table(source: Source, locate: Locate, place: Callable[[str], str], window: Window | None) -> Read:
     del place
-    table = locate(source.table or "")
+    table = locate(plain_name(source.table or ""))
     return Read(sql=f"SELECT * FROM {table.sql}{_where(source, window)}", tables=(table,))
 
 
@@ -122,5 +122,5 @@ def upstreams(source: Source | None) -> tuple[str, ...]:
     if source is None:
         return ()
     if source.table:
-        return (source.table,)
+        return (plain_name(source.table),)
     return tables_in(source.sql) if source.sql else ()

@@ -31,13 +31,19 @@ def prepare(contract: Contract) -> tuple[tuple[str, str], ...]:
     for number, step in enumerate(steps, 1):
         selects.append(STEPS[step.kind](step, names[-1], carried))
         names.append("prepared" if number == len(steps) else f"step_{number}")
-        carried = tuple(dict.fromkeys((*carried, *map(bad_flag, step.cast or ()))))
+        added = [flag(name) for name in step.cast or () for flag in (bad_flag, raw_text)]
+        carried = tuple(dict.fromkeys((*carried, *added)))
     return tuple(zip(names, selects, strict=True))
 
 
 def bad_flag(column: str) -> str:
     """The mark of a row whose value for this column could not be read as its type."""
     return f"_bad_{column}"
+
+
+def raw_text(column: str) -> str:
+    """What such a value was."""
+    return f"_raw_{column}"
 
 
 def cast_columns(contract: Contract) -> tuple[str, ...]:
@@ -87,9 +93,13 @@ def _filter(step: Step, before: str, carried: Carried) -> str:
 def _cast(step: Step, before: str, carried: Carried) -> str:
     """A value that cannot be read as its type is NULL from here on, and its row is marked."""
     casts = step.cast or {}
-    again = [bad_flag(name) for name in casts if bad_flag(name) in carried]
+    again = [flag(name) for name in casts for flag in (bad_flag, raw_text) if flag(name) in carried]
     typed = [f"try_cast({quote(n)} AS {kind}) AS {quote(n)}" for n, kind in casts.items()]
     marks = [f"{unreadable(quote(n), kind)} AS {quote(bad_flag(n))}" for n, kind in casts.items()]
+    marks += [
+        f"IF({unreadable(quote(n), kind)}, CAST({quote(n)} AS STRING), NULL) AS {quote(raw_text(n))}"
+        for n, kind in casts.items()
+    ]
     return f"SELECT * EXCEPT ({quoted((*casts, *again))}), {', '.join(typed + marks)} FROM {before}"
 
 
