@@ -79,7 +79,7 @@ def _model(table: dict[str, Row], batch: list[Row]) -> tuple[dict[str, Row], Cou
 
 
 def _rank(row: Row) -> tuple[Any, ...]:
-    """Largest n wins; ties go to the smallest text, NULL before all, as the plan breaks them."""
+    """Largest n wins; ties go to the smallest text, NULL before all."""
     inverse = [
         (2,) if row[c] is None else (*(-ord(char) for char in row[c] or ""), 1) for c in ("who", "kind")
     ]

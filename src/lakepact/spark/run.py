@@ -21,6 +21,7 @@ from lakepact.plan.rules import ColumnsRule
 from lakepact.plan.state import TableState
 from lakepact.secrets import Provider
 from lakepact.spark.read import read_source
+from lakepact.spark.session import new_session
 
 MOST_DOUBLES = 20
 METADATA = "spark.databricks.delta.commitInfo.userMetadata"
@@ -93,7 +94,7 @@ def source_columns(plan: Plan, engine: Engine, outcome: Outcome) -> dict[str, st
 
 def _session(plan: Plan, spark: SparkSession) -> SparkSession:
     """One for this run alone: its views and settings are nobody else's."""
-    session = spark.newSession()
+    session = new_session(spark)
     for key, value in plan.settings.items():
         session.conf.set(key, value)
     return session

@@ -50,6 +50,13 @@ def spark_session(settings: SparkSettings, app_name: str, scratch: Path) -> Iter
         session.stop()
 
 
+def new_session(spark: SparkSession) -> SparkSession:
+    """Another session of the same Spark; Spark Connect calls that a clone."""
+    way = "newSession" if hasattr(spark, "newSession") else "cloneSession"
+    made: SparkSession = getattr(spark, way)()
+    return made
+
+
 def _usable(session: SparkSession | None) -> SparkSession:
     if session is None:
         raise MachineError("spark.ambient is true, but no Spark session is running here")

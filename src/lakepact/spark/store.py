@@ -8,6 +8,7 @@ from lakepact.evidence.grains import GRAINS, grains
 from lakepact.evidence.record import RunRecord
 from lakepact.names import TableRef, literal, quote
 from lakepact.plan.layout import create_schema
+from lakepact.spark.session import new_session
 
 
 class SparkTables:
@@ -18,7 +19,7 @@ class SparkTables:
 
     def write(self, record: RunRecord) -> None:
         """Only grains that have something to say make a commit."""
-        session = self.spark.newSession()
+        session = new_session(self.spark)
         session.conf.set(
             "spark.databricks.delta.commitInfo.userMetadata",
             f'{{"lakepact": 1, "evidence_of": "{record.run_id}"}}',
