@@ -108,6 +108,7 @@ def world_of(contract: Contract, project: Project, places: Places, look: Look) -
         target=look(places.locate(contract.name)),
         quarantine=look(places.locate(contract.quarantine_table)),
         source_bytes=_source_bytes(contract, project, places, look),
+        observes_writes=project.environment.spark.remote is None,
     )
 
 

@@ -109,7 +109,7 @@ def make_plan(
         judgement=judgement,
         rules=rules,
         accepted=f"SELECT {quoted(c.name for c in columns)} FROM `judged` WHERE {ACCEPTED}",
-        materialise=skip or _needs_batch_first(contract, rules, mode),
+        materialise=skip or not world.observes_writes or _needs_batch_first(contract, rules, mode),
         refuse_empty=mode.replaces and not contract.write.allow_empty and world.target is not None,
         probe=f"SELECT * FROM ({judgement.sql}) WHERE {ACCEPTED} LIMIT 1",
         skip_unchanged=skip,

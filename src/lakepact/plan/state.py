@@ -37,9 +37,10 @@ class TableState:
 
 @dataclass(frozen=True)
 class World:
-    """The tables a plan touches. None: not there yet."""
+    """The tables a plan touches (None: not there yet), and what this Spark can tell of a write."""
 
     target: TableState | None = None
     quarantine: TableState | None = None
     source_columns: Mapping[str, str] | None = None
     source_bytes: int | None = None
+    observes_writes: bool = True

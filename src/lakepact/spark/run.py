@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from lakepact.errors import QualityError, UnbalancedError
@@ -60,8 +60,8 @@ def run_plan(plan: Plan, engine: Engine, outcome: Outcome) -> None:
     with step("judge"):
         batch, observed = _judge(plan, session)
         if plan.materialise:
-            batch = batch.localCheckpoint(eager=True, storageLevel=StorageLevel.DISK_ONLY)
-            _note_counts(outcome, observed)
+            batch, counted = _keep(plan, batch, observed)
+            _note_counts(outcome, counted)
         batch.createOrReplaceTempView("judged")
         session.sql(plan.accepted).createOrReplaceTempView("accepted")
     with step("check"):
@@ -76,7 +76,7 @@ def run_plan(plan: Plan, engine: Engine, outcome: Outcome) -> None:
         if not holds_same_rows(plan, outcome):
             _sql(session, plan, outcome, plan.write)
         if not plan.materialise:
-            _note_counts(outcome, observed)
+            _note_counts(outcome, observed.get)
     if not plan.materialise:
         with step("quarantine"):
             _quarantine(plan, session, outcome, engine.tables)
@@ -140,13 +140,24 @@ def _look_for_columns(plan: Plan, source: DataFrame, outcome: Outcome) -> None:
 
 def _judge(plan: Plan, session: SparkSession) -> tuple[DataFrame, Observation]:
     observed = Observation("lakepact")
-    metrics = [F.expr(sql).alias(name) for name, sql in plan.judgement.metrics]
-    metrics += [F.expr(plan.judgement.content).alias("content")] if plan.skip_unchanged else []
-    return session.sql(plan.judgement.sql).observe(observed, *metrics), observed
+    return session.sql(plan.judgement.sql).observe(observed, *_metrics(plan)), observed
 
 
-def _note_counts(outcome: Outcome, observed: Observation) -> None:
-    counts = dict(observed.get)
+def _metrics(plan: Plan) -> list[Column]:
+    content = [("content", plan.judgement.content)] if plan.skip_unchanged else []
+    return [F.expr(sql).alias(name) for name, sql in (*plan.judgement.metrics, *content)]
+
+
+def _keep(plan: Plan, batch: DataFrame, observed: Observation) -> tuple[DataFrame, Mapping[str, Any]]:
+    """The batch, computed once and counted on the way; Spark Connect caches it, and counts what it cached."""
+    if plan.world.observes_writes:
+        return batch.localCheckpoint(eager=True, storageLevel=StorageLevel.DISK_ONLY), observed.get
+    kept = batch.persist(StorageLevel.DISK_ONLY)
+    return kept, kept.agg(*_metrics(plan)).collect()[0].asDict()
+
+
+def _note_counts(outcome: Outcome, counted: Mapping[str, Any]) -> None:
+    counts = dict(counted)
     content = counts.pop("content", None)
     outcome.content = None if content is None else f"{content}/{counts['accepted']}"
     outcome.counts = {name: int(value) for name, value in counts.items()}
