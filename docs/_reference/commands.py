@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import typer
-from _reference.markdown import code, name, page, sentence, table
 
+from _reference.markdown import code, name, page, sentence, table
 from lakepact import errors as family
 from lakepact.cli import main as command_line
 
@@ -23,7 +23,7 @@ EXITS = (
 def cli() -> str:
     group: Any = typer.main.get_command(command_line.app)
     words = sentence((command_line.__doc__ or "").partition(": ")[2])
-    words = f"{words[:1].upper()}{words[1:]} Exit codes are in [errors](errors.md)."
+    words = f"{words} Exit codes are in [errors](errors.md)."
     general = "`lakepact --version` prints the version, `lakepact COMMAND --help` explains a command."
     return page("Commands", words, general, *(_command(key, one) for key, one in group.commands.items()))
 
@@ -33,7 +33,7 @@ def _command(called: str, command: Any) -> str:
     usage = " ".join(["lakepact", called, *given, "[OPTIONS]"])
     rows = [(_spelling(one), _default(one), one.help or "") for one in command.params]
     told = table(("argument or option", "default", "meaning"), rows)
-    return f"## {name(called)}\n\n{command.help}\n\n{code(usage, 'console')}\n\n{told}"
+    return f"## {name(called)}\n\n{command.help}\n\n{code(usage, 'text')}\n\n{told}"
 
 
 def _argument(parameter: Any) -> str:
@@ -58,9 +58,9 @@ def _default(parameter: Any) -> str:
 
 def errors() -> str:
     words = (
-        "Everything Lakepact raises on purpose is a `LakepactError`, with the code that the command line ends\n"
-        "with in `exit_code`. A `ContractError` holds every problem in `.problems`, each with `file`, `line`,\n"
-        "`field` and `message`. An error of a run carries its record in `.record`."
+        "Everything Lakepact raises on purpose is a `LakepactError`, with the code that the command line\n"
+        "ends with in `exit_code`. A `ContractError` holds every problem in `.problems`, each with `file`,\n"
+        "`line`, `field` and `message`. An error of a run carries its record in `.record`."
     )
     tree = "\n".join(_tree(family.LakepactError))
     rows = [(name(kind.__name__), str(kind.exit_code), sentence(kind.__doc__)) for kind in _kinds()]

@@ -9,7 +9,6 @@ from typing import Any
 
 from _reference.examples import CONTRACT, RULE_EXAMPLES, STEP_EXAMPLES
 from _reference.markdown import code, name, names, one_line, page, sentence, table
-
 from lakepact.contract.model import MODES as MODE_NAMES
 from lakepact.contract.model import Contract, Rule, Step
 from lakepact.names import TableRef
@@ -31,17 +30,21 @@ MOST_ARGUMENTS = 5
 def rules() -> str:
     words = (
         "Every kind of rule that `quality` knows. A rule is true for good data; unknown (NULL) is not good.\n"
-        "Kinds other than `check` and `not_null` let NULL pass by saying so themselves. How rules act on rows\n"
-        "is told in [Rules and quarantine](../guide/rules-and-quarantine.md); settings that every rule may\n"
+        "Column rules other than `not_null` let NULL pass by saying so themselves. How rules act on rows is\n"
+        "told in [Rules and quarantine](../guide/rules-and-quarantine.md); settings that every rule may\n"
         "have are in [the contract](contract.md#quality)."
     )
-    rows = [_rule_row(kind, _compile(RULE_EXAMPLES[kind][0])[0]) for kind in RULES]
+    rows = [_rule_row(kind, _compile(_nameless(RULE_EXAMPLES[kind][0]))[0]) for kind in RULES]
     overview = table(("kind", "about", "default action", "default name", "default label"), rows)
     return page("Rules", words, overview, *(_rule(kind) for kind in RULES))
 
 
 def _compile(rule: dict[str, Any]) -> tuple[AnyRule, ...]:
     return compile_rules([Rule.model_validate(rule)], TableRef)
+
+
+def _nameless(rule: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in rule.items() if key not in ("name", "rejected_as")}
 
 
 def _rule_row(kind: str, rule: AnyRule) -> tuple[str, ...]:
@@ -63,15 +66,15 @@ def _becomes(rule: AnyRule) -> str:
         told = f"A row breaks {name(rule.name)} and is labelled {name(rule.label)} unless this is true:"
         return f"{told}\n\n{code(rule.predicate)}"
     if isinstance(rule, BatchRule):
-        return f"{name(rule.name)} holds while this number is {_bounds(rule)}:\n\n{code(rule.count)}"
+        share = f", as a share of the {rule.share_of} rows," if rule.share_of else ""
+        return f"{name(rule.name)} holds while this number{share} is {_bounds(rule)}:\n\n{code(rule.count)}"
     return f"{name(rule.name)}: {sentence(type(rule).__doc__)}"
 
 
 def _bounds(rule: BatchRule) -> str:
-    number = f", as a share of {rule.share_of} rows," if rule.share_of else ""
-    low = [f"at least {rule.low:g}"] if rule.low is not None else []
-    high = [f"at most {rule.high:g}"] if rule.high is not None else []
-    return f"{number} {' and '.join(low + high)}".strip(" ")
+    low = [f"at least {rule.low:,.10g}"] if rule.low is not None else []
+    high = [f"at most {rule.high:,.10g}"] if rule.high is not None else []
+    return " and ".join(low + high)
 
 
 def modes() -> str:
@@ -96,7 +99,7 @@ def _mode(mode: Mode) -> str:
     said = (sys.modules[mode.statement.__module__].__doc__ or "").partition(": ")[2]
     write = {"mode": mode.name, **({"keys": ["order_id"]} if mode.needs_keys else {})}
     plan = _plan({**CONTRACT, "write": write})
-    return f"## {name(mode.name)}\n\n{sentence(said[:1].upper() + said[1:])}\n\n{code(plan.write)}"
+    return f"## {name(mode.name)}\n\n{sentence(said)}\n\n{code(plan.write)}"
 
 
 def _later() -> str:
@@ -136,20 +139,14 @@ def _select(step: dict[str, Any], kind: str) -> str:
 
 
 def _standards() -> str:
-    return table(
-        ("standard", "SQL"), [(name(said), name(sql.format("x"))) for said, sql in STANDARDS.items()]
-    )
+    rows = [(name(said), name(sql.format("x"))) for said, sql in STANDARDS.items()]
+    return table(("standard", "SQL"), rows)
 
 
 def _stamps() -> str:
     words = "Columns that the run fills in. They are not compared when a row is looked at for changes."
     rows = [
-        (
-            name(said),
-            name(stamp.column),
-            stamp.type,
-            "when the row is inserted" if stamp.only_on_insert else "",
-        )
+        (name(said), name(stamp.column), stamp.type, "on insert" if stamp.only_on_insert else "")
         for said, stamp in STAMPS.items()
     ]
     example = code(f"transform:\n  - {one_line(STEP_EXAMPLES['stamp'])}", "yaml")
@@ -159,10 +156,10 @@ def _stamps() -> str:
 def functions() -> str:
     words = (
         "An expression (`check`, `when`, `filter`, `derive`, `order_by`) is one piece of Spark SQL over the\n"
-        "columns of one row: operators, `CASE`, `CAST`, `IN`, `BETWEEN`, `LIKE`, `RLIKE` and the functions\n"
-        "below. Aggregates, window functions, subqueries, comments, semicolons, and functions that give\n"
-        "another answer each time are refused. So is any function that neither this list nor the SQL parser\n"
-        "knows."
+        "columns of one row: operators, `CASE`, `CAST`, `TRY_CAST`, `IN`, `BETWEEN`, `LIKE`, `RLIKE` and the\n"
+        "functions below. Aggregates, window functions, subqueries, comments, semicolons, and functions that\n"
+        "give another answer each time are refused. So is any function that neither this list nor the SQL\n"
+        "parser knows. `order_by` may say `ASC` or `DESC` and `NULLS FIRST` or `NULLS LAST` behind each."
     )
     usable = sorted(filter(_usable, SPARK_FUNCTIONS))
     letters = dict.fromkeys(function[0] for function in usable)

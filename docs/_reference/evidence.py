@@ -6,7 +6,6 @@ from dataclasses import MISSING, Field, fields
 from typing import Any
 
 from _reference.markdown import name, names, page, sentence, table
-
 from lakepact.evidence.grains import GRAINS
 from lakepact.evidence.record import GOOD, Expectation, Rows, RunRecord
 from lakepact.jobs import STORES
@@ -14,7 +13,7 @@ from lakepact.jobs import STORES
 
 def evidence() -> str:
     words = (
-        f"Every run leaves one record. A run's `status` is {names(sorted(GOOD))}, `failed`, or `skipped` where\n"
+        f"Every run leaves one record. Its `status` is {names(sorted(GOOD))}, `failed`, or `skipped` where\n"
         f"a table it needs failed. The stores that records go to are {names(STORES)}; they are chosen with\n"
         "`store` in [the project file](project.md#store). Times are in UTC."
     )

@@ -46,6 +46,7 @@ def one_line(value: Any) -> str:
 
 
 def sentence(text: str | None) -> str:
-    """A docstring's first paragraph as a sentence."""
+    """A docstring's first paragraph, or a field's description, as a sentence."""
     first = " ".join((text or "").strip().split("\n\n")[0].split())
-    return first if not first or first.endswith((".", ":")) else f"{first}."
+    capital = first[:1].upper() + first[1:]
+    return capital if not first or first.endswith((".", ":")) else f"{capital}."

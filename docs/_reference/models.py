@@ -7,12 +7,12 @@ import typing
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal
 
-from _reference.markdown import anchor, code, name, names, page, sentence, table
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from _reference.markdown import anchor, code, name, names, page, sentence, table
 from lakepact.contract import policy
-from lakepact.contract.model import Bounded, Contract, Part
+from lakepact.contract.model import Bounded, Contract, Part, Scalar
 from lakepact.contract.policy import PolicyPack
 from lakepact.contract.project import ProjectFile
 
@@ -33,15 +33,15 @@ CHECKED = {
 
 def contract() -> str:
     words = (
-        "One YAML or JSON file for one table. Unknown keys are refused. [The guide](../guide/contracts.md)"
+        "One YAML or JSON file for one table. Unknown keys are refused. A contract needs `table`, `source`\n"
+        "and `write`; everything else may be left out. [The guide](../guide/contracts.md) tells it as a\n"
+        "story, this page lists every key."
     )
-    return _page("The contract", f"{words} tells it as a story; this page lists every key.", Contract)
+    return _page("The contract", words, Contract)
 
 
 def project() -> str:
-    words = (
-        "`lakepact.yaml` lies in the project folder. See [the guide](../guide/environments-and-secrets.md)."
-    )
+    words = "`lakepact.yaml` in the project folder. See [the guide](../guide/environments-and-secrets.md)."
     return _page("The project file", words, ProjectFile)
 
 
@@ -102,11 +102,7 @@ def _default(field: FieldInfo) -> str:
         return name(str(value).lower())
     if isinstance(value, tuple) and value and all(isinstance(item, str) for item in value):
         return names(value)
-    return (
-        ""
-        if value in (None, "", (), {}, []) or not isinstance(value, str | int | float)
-        else name(str(value))
-    )
+    return name(str(value)) if value != "" and isinstance(value, str | int | float) else ""
 
 
 def _type(field: FieldInfo, places: Places) -> str:
@@ -122,14 +118,22 @@ def _words(annotation: Any, metadata: list[Any], places: Places) -> str:
     if known:
         return known[0]
     if origin in (typing.Union, types.UnionType):
-        return " or ".join(_words(part, metadata, places) for part in inner if part is not types.NoneType)
+        return _either([part for part in inner if part is not types.NoneType], metadata, places)
     if origin is Literal:
         return names(str(value) for value in inner)
     if origin in (tuple, list):
         return _list(_words(inner[0], [], places), "_one_or_many" in _validators(metadata))
+    if origin is dict and inner[1] is Any:
+        return "mapping"
     if origin is dict:
         return f"{_words(inner[0], [], places)} → {_words(inner[1], [], places)}"
     return _plain(annotation, places)
+
+
+def _either(kinds: list[Any], metadata: list[Any], places: Places) -> str:
+    if set(kinds) == set(typing.get_args(Scalar)):
+        return "value"
+    return " or ".join(_words(kind, metadata, places) for kind in kinds)
 
 
 def _plain(annotation: Any, places: Places) -> str:

@@ -14,9 +14,12 @@ from lakepact.errors import MachineError
 
 DELTA = "io.delta:delta-spark_4.2_2.13:4.4.0"
 # Spark brings these itself; a second copy on the class path would only do harm.
-IN_SPARK = ("org.apache.hadoop:*", "org.apache.parquet:*", "org.apache.logging.log4j:*", "org.slf4j:*",
-            "com.fasterxml.jackson.core:*", "com.fasterxml.jackson.datatype:*", "org.xerial.snappy:*",
-            "com.github.luben:*", "io.airlift:*", "commons-logging:*", "commons-pool:*")  # fmt: skip
+IN_SPARK = (
+    "org.apache.hadoop:*", "org.apache.parquet:*", "org.apache.logging.log4j:*", "org.slf4j:*",
+    "com.fasterxml.jackson.core:*", "com.fasterxml.jackson.datatype:*", "org.xerial.snappy:*",
+    "com.github.luben:*", "io.airlift:*", "commons-logging:*", "commons-pool:*", "org.roaringbitmap:*",
+    "com.google.code.findbugs:*", "javax.annotation:*", "org.locationtech.jts:*",
+)  # fmt: skip
 
 _RESOLVE = """
 import sys
@@ -39,7 +42,9 @@ def cache_folder() -> Path:
 def jars(packages: tuple[str, ...] = ()) -> list[Path]:
     """The jars of Delta and of these packages, from the cache or else from Maven."""
     wanted = ",".join((DELTA, *packages))
-    folder = cache_folder() / "jars" / hashlib.sha256(wanted.encode()).hexdigest()[:16]
+    folder = (
+        cache_folder() / "jars" / hashlib.sha256("\n".join((wanted, *IN_SPARK)).encode()).hexdigest()[:16]
+    )
     if not (folder / "complete").is_file():
         _resolve(wanted, folder)
     return sorted(folder.glob("*.jar"))
