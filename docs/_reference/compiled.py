@@ -156,10 +156,10 @@ def _stamps() -> str:
 def functions() -> str:
     words = (
         "An expression (`check`, `when`, `filter`, `derive`, `order_by`) is one piece of Spark SQL over the\n"
-        "columns of one row: operators, `CASE`, `CAST`, `TRY_CAST`, `IN`, `BETWEEN`, `LIKE`, `RLIKE` and the\n"
-        "functions below. Aggregates, window functions, subqueries, comments, semicolons, and functions that\n"
-        "give another answer each time are refused. So is any function that neither this list nor the SQL\n"
-        "parser knows. `order_by` may say `ASC` or `DESC` and `NULLS FIRST` or `NULLS LAST` behind each."
+        "columns of one row: operators, `CASE`, `CAST`, `TRY_CAST`, `IN`, `BETWEEN`, `LIKE`, `RLIKE`, and\n"
+        "the functions below. Refused are aggregates, window functions, subqueries, comments, semicolons,\n"
+        "functions that give another answer each time, and functions that neither this list nor the SQL\n"
+        "parser knows. In `order_by`, `ASC` or `DESC` and `NULLS FIRST` or `NULLS LAST` may follow."
     )
     usable = sorted(filter(_usable, SPARK_FUNCTIONS))
     letters = dict.fromkeys(function[0] for function in usable)

@@ -48,7 +48,9 @@ def quarantine_plan(
     create = (*create_schema(table), create_table(table.sql, wanted, Layout(), comment))
     ddl = diff(table.sql, wanted, state).statements if state else create
     labels = {rule.name: rule.label for rule in rules if rule.action == "quarantine"}
-    return QuarantinePlan(table, ddl, _insert(table, texts, labels, fingerprint, run))
+    seen = f"SELECT 1 FROM {table.sql} AS q WHERE q.`_quarantine_id` = arrived.`_quarantine_id`"
+    once = f"\nWHERE NOT EXISTS ({seen})" if state else ""
+    return QuarantinePlan(table, ddl, _insert(table, texts, labels, fingerprint, run) + once)
 
 
 def _insert(
@@ -82,5 +84,4 @@ arrived AS (
     {literal(run.now)} AS `_quarantined_at`
   FROM counted
 )
-SELECT {names}, {own} FROM arrived
-WHERE NOT EXISTS (SELECT 1 FROM {table.sql} AS q WHERE q.`_quarantine_id` = arrived.`_quarantine_id`)"""
+SELECT {names}, {own} FROM arrived"""
