@@ -101,7 +101,7 @@ def test_a_project_without_environments_is_local(tmp_path: Path) -> None:
         ("name: x\nenvironment: {}\n", ":2: environment: unknown key; did you mean 'environments'?"),
         ("environments:\n  local:\n    catalogues: {}\n", ":3: environments.local.catalogues: unknown key"),
         ("environments: {local: {catalog: hive}}\n", "'hive' is not one of 'local' or 'spark'"),
-        ("environments: {local: {spark: {ambient: 'yes'}}}\n", "should be a valid boolean"),
+        ("environments: {local: {spark: {ambient: 'yes'}}}\n", "must be true or false"),
         ("store: [{writer: json, pth: x}]\n", ":1: store.0.pth: unknown key; did you mean 'path'?"),
     ],
 )

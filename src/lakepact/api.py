@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -121,11 +121,10 @@ def plans(
     """What a run would do. `offline` looks at no table; else their Delta logs are read, without a JVM."""
     found = contracts(project, options)
     places = places_of(project, found)
-    look = nothing_there if offline or project.environment.catalog != "local" else LogTables().state
-    return [
-        make_plan(contract, world_of(contract, project, places, look), window, new_run(), places)
-        for contract in in_order(chosen(found, tables))
-    ]
+    looks = not offline and project.environment.catalog == "local"
+    look = LogTables().state if looks else nothing_there
+    worlds = [(one, world_of(one, project, places, look)) for one in in_order(chosen(found, tables))]
+    return [make_plan(one, replace(world, looked=looks), window, new_run(), places) for one, world in worlds]
 
 
 def nothing_there(table: TableRef) -> None:

@@ -5,6 +5,7 @@ LakepactError
 │   ├── PlanError            it can be read, but must not be run as it stands
 │   └── ProjectError         the project folder or its environment is not usable
 ├── MachineError             Java, jars or a package are missing (exit 3)
+├── StoreError               evidence could not be written or read (exit 3)
 └── LakepactExecutionError   a run failed; carries its record (exit 1 or 3)
     ├── QualityError         the data broke a rule, a guardrail or a gate (exit 1)
     ├── UnbalancedError      rows in and rows out do not add up (exit 1)
@@ -64,6 +65,10 @@ class MachineError(LakepactError):
     """This machine lacks something, and the text says how to get it."""
 
     exit_code = 3
+
+
+class StoreError(LakepactError):
+    """Evidence could not be written or read."""
 
 
 class LakepactExecutionError(LakepactError):

@@ -59,7 +59,15 @@ def show(table: str, folder: Path, env: str | None, limit: int | None, as_json: 
     if as_json:
         print_json(rows)
         return
-    print_rows(table, rows)
+    print_rows(table, [for_people(row) for row in rows])
+
+
+# What a person seldom wants to see; `--json` shows all of it.
+BOOKKEEPING = frozenset({"_rules", "_row", "_quarantine_id", "_run_id", "_contract", "_quarantined_at"})
+
+
+def for_people(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key not in BOOKKEEPING}
 
 
 def print_rows(title: str, rows: list[dict[str, Any]]) -> None:

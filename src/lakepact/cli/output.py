@@ -50,17 +50,20 @@ def print_json(value: Any) -> None:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table on standard output; wide ones are cut to the terminal."""
+    """A table on standard output; what is too wide for the terminal is folded."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
+    table = Table(header_style="bold", box=None, pad_edge=False)
     for name in columns:
-        table.add_column(name, overflow="ellipsis", no_wrap=True)
+        table.add_column(name, overflow="fold")
     for row in rows:
         table.add_row(*(Text(_cell(value)) for value in row))
-    Console(width=None if sys.stdout.isatty() else NO_TERMINAL_WIDTH).print(table)
+    console = Console(width=None if sys.stdout.isatty() else NO_TERMINAL_WIDTH)
+    if title:
+        console.print(Text(title))
+    console.print(table)
 
 
 def _cell(value: object) -> str:

@@ -7,10 +7,11 @@ import shutil
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import lakepact
 from lakepact import api
-from lakepact.cli.look import print_records, print_rows
+from lakepact.cli.look import for_people, print_records, print_rows
 from lakepact.cli.output import print_json, say
 from lakepact.cli.work import exit_code, run_project
 from lakepact.contract.project import FILE
@@ -88,26 +89,17 @@ def demo(folder: Path, as_json: bool) -> int:
         print_json({"runs": [asdict(record) for record in records], "tables": tables})
         return 0
     for table in LAYERS:
-        print_rows(table, [_for_people(row) for row in api.rows(project, table)])
+        print_rows(table, [_brief(row) for row in api.rows(project, table)])
         sys.stdout.write("\n")
     print_records("runs", records)
     say(f"\nnext: lakepact show silver.orders --project {folder}; lakepact plan --project {folder}")
     return 0
 
 
-def _for_people(row: dict[str, object]) -> dict[str, object]:
-    """What a person wants to see first: the reasons, not the bookkeeping."""
-    hidden = {
-        "_rules",
-        "_row",
-        "_quarantine_id",
-        "_run_id",
-        "_contract",
-        "_quarantined_at",
-        "_ingested_at",
-        "_source_file",
+def _brief(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: value for key, value in for_people(row).items() if key not in ("_ingested_at", "_source_file")
     }
-    return {key: value for key, value in row.items() if key not in hidden}
 
 
 def example(name: str) -> Path:

@@ -86,13 +86,18 @@ RESERVED = frozenset({
 })  # fmt: skip
 
 ColumnName = Annotated[str, AfterValidator(_column_name)]
-Names = Annotated[tuple[ColumnName, ...], BeforeValidator(_one_or_many)]
-SomeNames = Annotated[tuple[ColumnName, ...], BeforeValidator(_one_or_many), Field(min_length=1)]
-Texts = Annotated[tuple[str, ...], BeforeValidator(_one_or_many)]
+_ONE_OR_MANY = BeforeValidator(_one_or_many, json_schema_input_type=str | list[str])
+Names = Annotated[tuple[ColumnName, ...], _ONE_OR_MANY]
+SomeNames = Annotated[tuple[ColumnName, ...], Field(min_length=1), _ONE_OR_MANY]
+Texts = Annotated[tuple[str, ...], _ONE_OR_MANY]
 SparkType = Annotated[str, AfterValidator(canonical_type)]
 TableText = Annotated[str, AfterValidator(_table_name)]
 Mode = Annotated[str, BeforeValidator(_mode_name), Field(json_schema_extra={"enum": list(MODES)})]
-ActionText = Annotated[Action, BeforeValidator(lambda v: _ACTIONS.get(v, v) if isinstance(v, str) else v)]
+ActionText = Annotated[
+    Action,
+    BeforeValidator(lambda v: _ACTIONS.get(v, v) if isinstance(v, str) else v, json_schema_input_type=str),
+    Field(json_schema_extra={"enum": ["warn", "quarantine", "fail", *_ACTIONS]}),
+]
 Scalar = str | int | float | bool
 
 
@@ -105,8 +110,8 @@ class Part(BaseModel):
 class Column(Part):
     """One column of the table."""
 
-    name: ColumnName
-    type: SparkType = "string"
+    name: ColumnName = Field(description="as the source calls it after the transforms")
+    type: SparkType = Field("string", description="any Spark type; what cannot be read as it rejects its row")
     nullable: StrictBool = Field(
         True, description="false: a row without a value is rejected as missing_<name>"
     )
@@ -184,12 +189,16 @@ class Step(Part):
     """One transformation: exactly one of these."""
 
     sql: str | None = Field(None, description="one SELECT over `source`; must be the first step")
-    select: SomeNames | None = None
-    drop: SomeNames | None = None
-    rename: dict[str, ColumnName] | None = Field(None, min_length=1)
-    cast: dict[str, SparkType] | None = Field(None, min_length=1)
+    select: SomeNames | None = Field(None, description="keep only these columns")
+    drop: SomeNames | None = Field(None, description="leave these columns out")
+    rename: dict[str, ColumnName] | None = Field(None, min_length=1, description="old name: new name")
+    cast: dict[str, SparkType] | None = Field(
+        None, min_length=1, description="column: type, for steps after it"
+    )
     derive: dict[ColumnName, str] | None = Field(None, min_length=1, description="column: SQL expression")
-    standardize: dict[str, Standards] | None = Field(None, min_length=1)
+    standardize: dict[str, Standards] | None = Field(
+        None, min_length=1, description="column: how to tidy its text"
+    )
     filter: str | None = Field(None, description="rows for which this is not true are left out, and counted")
     deduplicate: Deduplicate | None = Field(None, description="must be the last step")
     stamp: Annotated[tuple[StampName, ...], BeforeValidator(_one_or_many)] | None = None
@@ -267,19 +276,21 @@ class Rule(Part):
 
     name: str | None = None
     check: str | None = Field(None, description="any Spark SQL predicate over the columns; NULL is not good")
-    not_null: SomeNames | None = None
-    accepted_values: dict[str, tuple[Scalar, ...]] | None = Field(None, min_length=1)
-    range: Range | None = None
-    regex_match: Pattern | None = None
-    length: Length | None = None
-    referential_integrity: Reference | None = None
-    lifecycle_window: Lifecycle | None = None
-    unique: SomeNames | None = None
-    required_columns: SomeNames | None = None
-    null_ratio: Ratio | None = None
-    min_rows: int | None = Field(None, ge=0)
-    max_rows: int | None = Field(None, ge=0)
-    row_count_between: Between | None = None
+    not_null: SomeNames | None = Field(None, description="these columns have a value")
+    accepted_values: dict[str, tuple[Scalar, ...]] | None = Field(
+        None, min_length=1, description="column: the values it may have; NULL passes"
+    )
+    range: Range | None = Field(None, description="a value within bounds; NULL passes, NaN does not")
+    regex_match: Pattern | None = Field(None, description="text that matches a pattern; NULL passes")
+    length: Length | None = Field(None, description="text of a length within bounds; NULL passes")
+    referential_integrity: Reference | None = Field(None, description="a value that another table knows")
+    lifecycle_window: Lifecycle | None = Field(None, description="an event within an interval of its key")
+    unique: SomeNames | None = Field(None, description="no two rows agree on these columns")
+    required_columns: SomeNames | None = Field(None, description="columns the source must bring")
+    null_ratio: Ratio | None = Field(None, description="at most this share of a column is NULL")
+    min_rows: int | None = Field(None, ge=0, description="at least so many accepted rows")
+    max_rows: int | None = Field(None, ge=0, description="at most so many accepted rows")
+    row_count_between: Between | None = Field(None, description="both bounds at once")
 
     action: ActionText | None = Field(None, description="default: quarantine for rows, fail for the batch")
     rejected_as: str | None = Field(None, description="label of the rejected row; default: the rule's name")
@@ -316,8 +327,8 @@ def _one_key(part: Part, what: str, besides: frozenset[str] = frozenset()) -> No
 class Write(Part):
     """How the batch meets the table."""
 
-    mode: Mode
-    keys: Names = ()
+    mode: Mode = Field(description="how accepted rows meet those that are there")
+    keys: Names = Field((), description="columns that identify a row")
     allow_empty: StrictBool = Field(False, description="true: an empty source may replace the table")
     skip_unchanged: StrictBool | None = Field(
         None,
@@ -367,21 +378,21 @@ class Freshness(Part):
 class Contract(Part):
     """One table's contract."""
 
-    table: TableText
+    table: TableText = Field(description="catalog.schema.table, schema.table or table")
     path: str | None = Field(None, description="the table's folder, where it is not found by name")
-    layer: Layer | None = None
+    layer: Layer | None = Field(None, description="policy packs may ask more of some layers")
     version: str | None = None
     description: str = ""
     owners: tuple[Owner, ...] = ()
     tags: Texts = ()
-    enabled: StrictBool = True
+    enabled: StrictBool = Field(True, description="false: a run without names leaves it out")
     upstream: Texts = Field((), description="tables that must be ready first, beside those the source names")
     policy_pack: str | None = None
-    source: Source | None = None
-    columns: tuple[Column, ...] = ()
-    transform: tuple[Step, ...] = ()
-    quality: tuple[Rule, ...] = ()
-    write: Write | None = None
+    source: Source | None = Field(None, description="where rows come from; needed to run")
+    columns: tuple[Column, ...] = Field((), description="the table's columns; none: those of the source")
+    transform: tuple[Step, ...] = Field((), description="steps between source and rules, in this order")
+    quality: tuple[Rule, ...] = Field((), description="what is true of good data")
+    write: Write | None = Field(None, description="how rows are written; needed to run")
     layout: Layout = Layout()
     quarantine: Quarantine = Quarantine()
     freshness: Freshness | None = None

@@ -45,7 +45,7 @@ def parse_what_can_be(
 
 # What stands in for an entry that cannot be read, so that the others keep their places.
 _NEUTRAL: dict[str, Any] = {"quality": {"min_rows": 0}, "transform": {"stamp": []}}
-_OF_A_COLUMN = ("type", "description", "tags", "mask")
+_OF_A_COLUMN = ("type", "nullable", "description", "tags", "mask")
 
 
 def _without(document: dict[str, Any], errors: list[ErrorDetails]) -> dict[str, Any] | None:
@@ -98,12 +98,28 @@ def _message(model: type[BaseModel], details: ErrorDetails, place: list[str]) ->
         return f"unknown key{hint(place[-1], _keys_at(model, place[:-1]))}"
     if details["type"] == "missing":
         return "is missing"
+    if details["type"] in _WORDS:
+        return f"{_WORDS[details['type']]}, found {details['input']!r}"[:200]
     if details["type"] == "literal_error":
         expected = str(details.get("ctx", {}).get("expected", ""))
         given = str(details["input"])
         return f"{given!r} is not one of {expected}{_close(given, expected)}"
     text = details["msg"].removeprefix("Value error, ")
     return text[:1].lower() + text[1:]
+
+
+_WORDS = {
+    "bool_type": "must be true or false",
+    "string_type": "must be text",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "tuple_type": "must be a list",
+    "list_type": "must be a list",
+    "dict_type": "must be keys and values",
+    "model_type": "must be keys and values",
+}
 
 
 def _close(given: str, expected: str) -> str:

@@ -22,23 +22,23 @@ DKOPS_FILES = ("config.json", "config/config.json")
 class SparkSettings(Part):
     """Which Spark: a local one of our own, a master, a Spark Connect remote, or the one already there."""
 
-    master: str | None = None
-    remote: str | None = None
+    master: str | None = Field(None, description="default: local[*]")
+    remote: str | None = Field(None, description="a Spark Connect server: sc://host:port")
     ambient: StrictBool = Field(
         False, description="true: use the session of the platform (Databricks, notebooks)"
     )
-    memory: str = "2g"
+    memory: str = Field("2g", description="of the local driver")
     packages: Texts = Field((), description="Maven coordinates beside Delta's own")
-    config: dict[str, Scalar] = Field(default_factory=dict)
+    config: dict[str, Scalar] = Field(default_factory=dict, description="any Spark setting")
 
 
 class Environment(Part):
     """What placeholders mean here, and where tables live."""
 
     env: str | None = Field(None, description="what {env} means; default: the environment's key")
-    env_short: str | None = None
-    catalogs: dict[str, str] = Field(default_factory=dict)
-    paths: dict[str, str] = Field(default_factory=dict)
+    env_short: str | None = Field(None, description="what {env_short} means")
+    catalogs: dict[str, str] = Field(default_factory=dict, description="what {catalog.x} means")
+    paths: dict[str, str] = Field(default_factory=dict, description="what {path.x} means")
     warehouse: str = Field("warehouse", description="folder or URI of the local tables")
     catalog: Literal["local", "spark"] = Field(
         "local", description="local: tables are folders of the warehouse; spark: names go to Spark's catalog"
@@ -59,8 +59,8 @@ class Secrets(Part):
 class StoreSettings(Part):
     """Where run records go."""
 
-    writer: str = "json"
-    path: str = ".lakepact/runs"
+    writer: str = Field("json", description="json or spark_table")
+    path: str = Field(".lakepact/runs", description="json: the folder")
     catalog: str | None = None
     schema_: str | None = Field(None, alias="schema")
     table_prefix: str = "lakepact_"
@@ -98,7 +98,7 @@ class Project(Part):
 
     def place(self, path: str) -> str:
         """A path as it is used: relative ones start at the project folder."""
-        if "://" in path or path.startswith(("/", "dbfs:", "file:")):
+        if "://" in path or path.startswith(("/", "dbfs:", "file:", "{{")):
             return path
         return str(self.root / path)
 
@@ -142,7 +142,9 @@ def _project_document(root: Path) -> tuple[Any, Lines, Path]:
         if (root / name).is_file():
             document, lines = read_document(root / name)
             return from_dkops_config(document), lines, root / name
-    raise ProjectError(f"{root}: no {FILE} here; run `lakepact init {root.name}` or give --project DIR")
+    raise ProjectError(
+        f"{root}: no {FILE} here; run `lakepact init` in an empty folder, or give --project DIR"
+    )
 
 
 def _choose(environments: dict[str, Environment], name: str) -> str | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from lakepact.errors import LakepactError
+from lakepact.errors import StoreError
 from lakepact.evidence.record import RunRecord, from_json, to_json
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,127}")
@@ -20,10 +20,6 @@ class Store(Protocol):
     """Append-only: a record is written once and never changed."""
 
     def write(self, record: RunRecord) -> None: ...
-
-
-class StoreError(LakepactError):
-    """Evidence could not be written or read."""
 
 
 class JsonFiles:

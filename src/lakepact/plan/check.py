@@ -78,6 +78,8 @@ def _quarantine(contract: Contract) -> Found:
 
 
 def _layout(contract: Contract) -> Found:
+    if contract.source is None:
+        return  # a table described alone: whoever fills it may stamp columns of its own
     yield from _known(contract, contract.layout.partition_by, "layout.partition_by")
     yield from _known(contract, contract.layout.cluster_by, "layout.cluster_by")
     names = [column.name for column in contract.columns]

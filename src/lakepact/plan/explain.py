@@ -28,7 +28,7 @@ def as_dict(plan: Plan) -> dict[str, Any]:
         "layer": plan.contract.layer,
         "fingerprint": plan.fingerprint,
         "mode": plan.mode.name,
-        "exists": state is not None,
+        "exists": state is not None if plan.world.looked else None,
         "version": state.version if state else None,
         "columns": [{"name": c.name, "type": c.type, "nullable": c.nullable} for c in plan.columns],
         "reads": [table.name for table in plan.read.tables] or [plan.read.path or plan.read.format],
@@ -53,7 +53,8 @@ def _about(rule: RowRule | BatchRule | KeyRule | ColumnsRule) -> str:
 def as_text(plan: Plan, sql: bool = True) -> str:
     """For people."""
     state, contract = plan.world.target, plan.contract
-    there = f"version {state.version}" if state else "not there yet: it will be created"
+    missing = "not there yet: it will be created" if plan.world.looked else "not looked at"
+    there = f"version {state.version}" if state else missing
     lines = [
         f"{contract.name}  ({plan.mode.name})",
         f"  table       {plan.target.path or plan.target.name}, {there}",
@@ -62,7 +63,7 @@ def as_text(plan: Plan, sql: bool = True) -> str:
     lines += [
         f"  columns     {', '.join(f'{c.name} {c.type}' for c in plan.columns) or 'those of the source'}"
     ]
-    lines += [f"  {'change' if state else 'create':<11} {text.splitlines()[0]}" for text in plan.ddl]
+    lines += [f"  change      {text}" for text in plan.ddl if state]
     lines += [f"  rule        {rule.name}: {rule.action}{_good_when(rule)}" for rule in plan.rules]
     lines += [f"  note        {warning}" for warning in plan.warnings]
     lines += ["", *(_indented(step, text) for step, text in statements(plan))] if sql and plan.columns else []
@@ -70,7 +71,9 @@ def as_text(plan: Plan, sql: bool = True) -> str:
 
 
 def _good_when(rule: RowRule | BatchRule | KeyRule | ColumnsRule) -> str:
-    return f" as {rule.label}, unless {rule.predicate}" if isinstance(rule, RowRule) else ""
+    if not isinstance(rule, RowRule):
+        return ""
+    return f" as {rule.label}, unless {rule.description if '`_' in rule.predicate else rule.predicate}"
 
 
 def _indented(step: str, text: str) -> str:

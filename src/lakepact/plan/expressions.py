@@ -6,15 +6,17 @@ table, the file system or the JVM, and nothing that could end the statement arou
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import pairwise
 
 import sqlglot
-from sqlglot import exp
+from sqlglot import Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from lakepact.plan.functions import SPARK_FUNCTIONS
-from lakepact.plan.tables import parse_reason
+from lakepact.plan.tables import PARSER_ERRORS, parse_reason
 from lakepact.plugins import hint
 
 _NOT_IN_EXPRESSIONS = (
@@ -23,7 +25,6 @@ _NOT_IN_EXPRESSIONS = (
 )  # fmt: skip
 _NOT_BOOLEAN = (exp.Literal, exp.Binary, exp.Tuple, exp.Concat, exp.Null, exp.Interval, exp.Array)
 _BOOLEAN_BINARY = (exp.Predicate, exp.Connector)
-_NOT_DETERMINISTIC = (exp.Rand, exp.Randn, exp.Randstr, exp.Shuffle, exp.Uniform, exp.Uuid)
 
 
 def expression_problems(text: str, columns: Iterable[str] | None = None) -> list[str]:
@@ -67,7 +68,7 @@ def _parse_order(text: str) -> exp.Expression | None:
         return None
     try:
         tree = sqlglot.parse_one(f"SELECT 1 ORDER BY {text}", dialect="spark")
-    except SqlglotError:
+    except PARSER_ERRORS:
         return None
     only_order = {key for key, value in tree.args.items() if value} <= {"kind", "expressions", "order"}
     order = tree.args.get("order")
@@ -82,7 +83,7 @@ def _parse(text: str) -> exp.Expression | str:
         return wrong
     try:
         tree = sqlglot.parse_one(f"({text})", dialect="spark")
-    except (SqlglotError, RecursionError) as error:
+    except PARSER_ERRORS as error:
         return f"{text[:200]!r} is not SQL: {parse_reason(error)}"
     if not isinstance(tree, exp.Paren):
         return f"{text[:200]!r} is not one expression"
@@ -100,18 +101,47 @@ def _tokens(text: str) -> str:
         return f"{text[:200]!r} is not SQL: a quote is left open"
     if not tokens or any(token.comments for token in tokens):
         return f"{text[:200]!r}: a comment has no place in an expression"
-    if any(token.token_type == sqlglot.TokenType.SEMICOLON for token in tokens):
+    if any(token.token_type == TokenType.SEMICOLON for token in tokens):
         return f"{text[:200]!r}: one expression, without a semicolon"
+    return _unknown_function(tokens)
+
+
+def _unknown_function(tokens: list[Token]) -> str:
+    """Whatever is called must be on the list; a look at the words is safer than the parser's idea of them."""
+    for token, following in pairwise(tokens):
+        called = following.token_type == TokenType.L_PAREN and re.fullmatch(r"\w+", token.text)
+        name = token.text.lower()
+        if called and name not in SPARK_FUNCTIONS and name not in _NOT_CALLS and not name.isdigit():
+            return (
+                _NO_COUNT.get(name) or f"function {token.text!r} is not on the list of functions{_near(name)}"
+            )
     return ""
+
+
+# Words that may stand before a bracket without being a call.
+_NOT_CALLS = frozenset({
+    "and", "or", "not", "in", "is", "between", "like", "ilike", "rlike", "regexp", "case", "when", "then",
+    "else", "as", "any", "all", "some", "distinct", "by", "div", "cast", "varchar", "char", "asc", "desc",
+    "over", "select", "from",
+})  # fmt: skip
+_NO_COUNT = {
+    name: f"function {name!r} gives another answer each time, so rows could not be counted"
+    for name in (
+        "rand",
+        "randn",
+        "random",
+        "randstr",
+        "uniform",
+        "uuid",
+        "shuffle",
+        "monotonically_increasing_id",
+    )
+}
 
 
 def _refused(node: exp.Expr) -> str:
     if isinstance(node, _NOT_IN_EXPRESSIONS):
         return f"{node.sql('spark')[:80]!r} has no place in an expression over one row"
-    if isinstance(node, _NOT_DETERMINISTIC):
-        return f"{node.sql('spark')!r} gives another answer each time, so rows could not be counted"
-    if isinstance(node, exp.Anonymous) and node.name.lower() not in SPARK_FUNCTIONS:
-        return f"function {node.name!r} is not on the list of functions for expressions{_near(node.name)}"
     return ""
 
 

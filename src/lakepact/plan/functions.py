@@ -9,7 +9,7 @@ SPARK_FUNCTIONS = frozenset({
     "array_contains", "array_distinct", "array_except", "array_insert", "array_intersect", "array_join",
     "array_max", "array_min", "array_position", "array_prepend", "array_remove", "array_repeat",
     "array_size", "array_sort", "array_union", "arrays_overlap", "arrays_zip", "ascii", "asin", "atan",
-    "atan2", "base64", "between", "bigint", "bin", "bit_count", "bit_get", "bool_and", "bround",
+    "atan2", "base64", "between", "bigint", "bin", "bit_count", "bit_get", "bround",
     "btrim", "cardinality", "cbrt", "ceil", "ceiling", "char", "char_length", "character_length", "chr",
     "coalesce", "collate", "concat", "concat_ws", "contains", "conv", "convert_timezone", "cos", "cosh",
     "crc32", "current_date", "current_timestamp", "date", "date_add", "date_diff", "date_format",

@@ -19,7 +19,7 @@ from lakepact.plan.transform import bad_flag, cast_columns, prepare, raw_text, u
 
 UNREADABLE_RECORD = RowRule(
     "record_readable", "malformed_record", f"`{CORRUPT}` IS NULL", frozenset(),
-    description="the source's own parser could not read the line",
+    description="the source's own parser can read the line",
 )  # fmt: skip
 
 

@@ -205,7 +205,13 @@ def _unique(rule: Rule, locate: Locate) -> list[AnyRule]:
     if rule.action == "quarantine":
         over = ", ".join(quote(key) for key in keys)
         return [
-            _row(rule, name, f"count(*) OVER (PARTITION BY {over}) = 1", keys, f"duplicate_{'_'.join(keys)}")
+            _row(
+                rule,
+                name,
+                f"count_if(`_kept`) OVER (PARTITION BY {over}) = 1",
+                keys,
+                f"duplicate_{'_'.join(keys)}",
+            )
         ]
     return [KeyRule(name, keys, rule.action or "fail", rule.description, rule.severity, rule.category)]
 

@@ -44,3 +44,4 @@ class World:
     source_columns: Mapping[str, str] | None = None
     source_bytes: int | None = None
     observes_writes: bool = True
+    looked: bool = True

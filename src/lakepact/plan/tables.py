@@ -29,13 +29,15 @@ def select_problems(sql: str) -> list[str]:
         if not first or first[0].token_type not in _BEGINNINGS:
             return ["must be one SELECT, and nothing else"]
         statements = sqlglot.parse(sql, dialect="spark")
-    except (SqlglotError, RecursionError) as error:
+    except PARSER_ERRORS as error:
         return [f"is not SQL: {parse_reason(error)}"]
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         return ["must be one SELECT, and nothing else"]
     return [problem for node in statements[0].walk() if (problem := _refused(node))][:1]
 
 
+# What sqlglot throws at hostile text; some of it is its own stumbling.
+PARSER_ERRORS = (SqlglotError, RecursionError, ValueError, TypeError, IndexError, KeyError, AttributeError)
 _BEGINNINGS = {TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.FROM, TokenType.VALUES}
 
 

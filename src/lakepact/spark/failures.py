@@ -12,6 +12,7 @@ from lakepact.errors import EngineError
 _FIXES = {
     "PATH_NOT_FOUND": "check source.path and the environment's paths",
     "TABLE_OR_VIEW_NOT_FOUND": "run the contract that writes it first, or correct its name",
+    "AMBIGUOUS_REFERENCE": "derive only adds columns: drop or rename the one that is there first",
     "UNRESOLVED_COLUMN": "correct the column's name in the contract",
     "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE": "deduplicate by the keys",
     "OutOfMemoryError": "give Spark more memory: environments.<env>.spark.memory",

@@ -56,7 +56,7 @@ def run_plan(plan: Plan, engine: Engine, outcome: Outcome) -> None:
         source = read_source(session, plan.read, engine.provider, outcome.secrets)
         source.createOrReplaceTempView("source")
         _parse_expressions(plan)
-        _look_for_columns(plan, source, outcome)
+        _look_for_columns(plan, session, source, outcome)
     with step("judge"):
         batch, observed = _judge(plan, session)
         if plan.materialise:
@@ -122,14 +122,17 @@ def _parse_expressions(plan: Plan) -> None:
         F.expr(text)
 
 
-def _look_for_columns(plan: Plan, source: DataFrame, outcome: Outcome) -> None:
+def _look_for_columns(plan: Plan, session: SparkSession, source: DataFrame, outcome: Outcome) -> None:
     """Names are compared before any row is read: a clear error, not a half-run job."""
     arrived = {name.lower() for name in source.columns}
     for rule in plan.rules:
         if isinstance(rule, ColumnsRule):
             outcome.missing[rule.name] = [name for name in rule.columns if name.lower() not in arrived]
-    if plan.contract.transform or not plan.contract.columns:
+    if not plan.contract.columns:
         return
+    if plan.contract.transform:
+        source = session.sql(plan.judgement.prepared)
+        arrived = {name.lower() for name in source.columns}
     wanted = [column.name for column in plan.contract.columns]
     missing = [name for name in wanted if name.lower() not in arrived]
     outcome.ignored_columns = tuple(n for n in source.columns if n.lower() not in {w.lower() for w in wanted})
