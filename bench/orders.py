@@ -21,9 +21,7 @@ def ways(spark: Any, work: Path) -> dict[str, Callable[[], object]]:
 
     def fresh() -> Path:
         folder = Path(tempfile.mkdtemp(dir=work, prefix=f"{next(number)}-"))
-        shutil.copytree(
-            EXAMPLE, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("warehouse", ".lakepact")
-        )
+        shutil.copytree(EXAMPLE, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("warehouse", ".lakepact"))
         return folder
 
     def ours() -> object:
@@ -44,9 +42,7 @@ def by_hand(spark: Any, folder: Path, keep_rejected: bool) -> Path:
 
     bronze, silver, gold = (str(folder / name) for name in ("bronze", "silver", "gold"))
     raw = spark.read.option("header", True).csv(str(folder / "data" / "source_orders.csv"))
-    raw = raw.withColumn("_ingested_at", F.current_timestamp()).withColumn(
-        "_source_file", F.col("_metadata.file_path")
-    )
+    raw = raw.withColumn("_ingested_at", F.current_timestamp()).withColumn("_source_file", F.col("_metadata.file_path"))
     raw.write.format("delta").mode("overwrite").save(bronze)
 
     session = spark.newSession()

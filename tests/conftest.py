@@ -51,9 +51,7 @@ MakeProject = Callable[..., Project]
 def make_project(tmp_path: Path) -> MakeProject:
     """A project folder from contracts (documents) and files (texts)."""
 
-    def make(
-        contracts: list[dict[str, Any]], files: dict[str, str] | None = None, **settings: Any
-    ) -> Project:
+    def make(contracts: list[dict[str, Any]], files: dict[str, str] | None = None, **settings: Any) -> Project:
         document = {"name": "test", "environments": {"local": {"paths": {"landing": "landing"}}}, **settings}
         (tmp_path / "lakepact.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
         (tmp_path / "contracts").mkdir(exist_ok=True)
@@ -71,9 +69,7 @@ def make_project(tmp_path: Path) -> MakeProject:
 @pytest.fixture
 def orders(tmp_path: Path) -> Project:
     """A fresh copy of the orders example."""
-    shutil.copytree(
-        EXAMPLES / "orders", tmp_path / "orders", ignore=shutil.ignore_patterns("warehouse", ".lakepact")
-    )
+    shutil.copytree(EXAMPLES / "orders", tmp_path / "orders", ignore=shutil.ignore_patterns("warehouse", ".lakepact"))
     return api.open_project(tmp_path / "orders")
 
 

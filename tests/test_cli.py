@@ -86,11 +86,7 @@ def test_every_public_name_is_there_and_loaded_on_first_use() -> None:
 def test_every_error_is_public() -> None:
     from lakepact import errors
 
-    family = {
-        name
-        for name, thing in vars(errors).items()
-        if isinstance(thing, type) and issubclass(thing, Exception)
-    }
+    family = {name for name, thing in vars(errors).items() if isinstance(thing, type) and issubclass(thing, Exception)}
     assert family <= set(lakepact.__all__)
 
 
@@ -111,9 +107,7 @@ print("\\n" + json.dumps([by_import, sorted({"pyspark", "py4j", "delta"} & sys.m
 
 
 def test_importing_is_light_and_looking_loads_no_spark() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", LOADS, str(ORDERS)], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", LOADS, str(ORDERS)], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout.splitlines()[-1]) == [[], []]
 
 
@@ -138,9 +132,7 @@ def test_the_version_is_that_of_the_package(call: Call) -> None:
     assert call("--version") == Called(0, f"lakepact {lakepact.__version__}\n", "")
 
 
-@pytest.mark.parametrize(
-    "words", [["nothing"], ["validate", "--nothing"], ["show"], ["show", "t", "--limit", "-1"]]
-)
+@pytest.mark.parametrize("words", [["nothing"], ["validate", "--nothing"], ["show"], ["show", "t", "--limit", "-1"]])
 def test_wrong_usage_ends_with_two(words: list[str], call: Call) -> None:
     told = call(*words)
     assert (told.code, told.out) == (2, "")
@@ -233,9 +225,7 @@ def test_a_file_of_a_project_is_read_in_its_environment(tmp_path: Path, call: Ca
     config = json.dumps({"environments": {"local": {"catalogs": {"silver": "s"}}}})
     dkops = write(tmp_path / "dkops", {"config.json": config, "t.yaml": contract})
     for project in (native, dkops):
-        assert call("validate", project / "t.yaml", "--project", project, "--json").data["contracts"] == [
-            "s.t"
-        ]
+        assert call("validate", project / "t.yaml", "--project", project, "--json").data["contracts"] == ["s.t"]
 
 
 def test_a_setting_and_an_environment_reach_the_contracts(call: Call) -> None:
@@ -244,9 +234,7 @@ def test_a_setting_and_an_environment_reach_the_contracts(call: Call) -> None:
     told = call("validate", "--project", ORDERS, "--env", "prod")
     assert told.code == 2
     assert told.err.endswith("unknown environment 'prod'; known: local\n")
-    assert call("validate", "--project", ORDERS, "--set", "nonsense").err.startswith(
-        "error: --set: 'nonsense'"
-    )
+    assert call("validate", "--project", ORDERS, "--set", "nonsense").err.startswith("error: --set: 'nonsense'")
 
 
 def test_a_folder_without_a_project_says_what_to_do(tmp_path: Path, call: Call) -> None:
@@ -303,18 +291,12 @@ def test_a_plan_is_printed_in_order_for_people_and_for_machines(call: Call) -> N
 
 def test_a_plan_of_an_unknown_table_ends_with_two_and_a_hint(call: Call) -> None:
     told = call("plan", "silver.order", "--project", ORDERS)
-    assert told == Called(
-        2, "", "error: no contract for table 'silver.order'; did you mean 'silver.orders'?\n"
-    )
+    assert told == Called(2, "", "error: no contract for table 'silver.order'; did you mean 'silver.orders'?\n")
 
 
 @pytest.mark.parametrize("command", ["plan", "run"])
-def test_invalid_contracts_are_refused_before_anything_starts(
-    command: str, tmp_path: Path, call: Call
-) -> None:
-    told = call(
-        command, "--project", write(tmp_path, {"lakepact.yaml": "name: x", "contracts/o.yaml": FIVE_MISTAKES})
-    )
+def test_invalid_contracts_are_refused_before_anything_starts(command: str, tmp_path: Path, call: Call) -> None:
+    told = call(command, "--project", write(tmp_path, {"lakepact.yaml": "name: x", "contracts/o.yaml": FIVE_MISTAKES}))
     assert (told.code, told.out, len(told.err.splitlines())) == (2, "", 5)
 
 
@@ -323,12 +305,8 @@ def test_a_project_that_never_ran_has_no_runs(call: Call) -> None:
     assert call("runs", "--project", ORDERS).code == 0
 
 
-@pytest.mark.parametrize(
-    ("of", "required"), [("contract", ["table"]), ("policy-pack", ["name"]), ("project", [])]
-)
-def test_a_schema_names_what_is_needed_and_lets_nothing_else_in(
-    of: str, required: list[str], call: Call
-) -> None:
+@pytest.mark.parametrize(("of", "required"), [("contract", ["table"]), ("policy-pack", ["name"]), ("project", [])])
+def test_a_schema_names_what_is_needed_and_lets_nothing_else_in(of: str, required: list[str], call: Call) -> None:
     schema = call("schema", of).data
     assert schema.get("required", []) == required
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
@@ -349,9 +327,7 @@ def references(node: object) -> Iterator[str]:
 
 def test_the_contracts_schema_lists_the_words_that_are_allowed(call: Call) -> None:
     schema = call("schema").data
-    assert {"scd0_append", "scd1_upsert", "upsert"} <= set(
-        schema["$defs"]["Write"]["properties"]["mode"]["enum"]
-    )
+    assert {"scd0_append", "scd1_upsert", "upsert"} <= set(schema["$defs"]["Write"]["properties"]["mode"]["enum"])
     assert {"trim", "quarantine", "silver", "ingested_at"} <= set(words(schema))
 
 
@@ -389,9 +365,7 @@ SELECT * FROM (VALUES
   ('a', 'ada@example.com', CAST('220.00' AS DECIMAL(12,2)))
 ) AS t(id, email, amount)
 """
-REJECTED = (
-    """SELECT 'c' AS id, 'eve@example.com' AS email, '{"id": "c", "mail": "eve@example.com"}' AS _row"""
-)
+REJECTED = """SELECT 'c' AS id, 'eve@example.com' AS email, '{"id": "c", "mail": "eve@example.com"}' AS _row"""
 
 
 def make_table(folder: Path, sql: str) -> None:
@@ -454,11 +428,7 @@ def test_a_name_that_is_none_ends_with_two(name: str, people: Path, call: Call) 
 
 
 JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.text()
-    | st.decimals(allow_nan=False, allow_infinity=False),
+    st.none() | st.booleans() | st.integers() | st.text() | st.decimals(allow_nan=False, allow_infinity=False),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=6,
 )

@@ -27,9 +27,7 @@ def test_a_table_that_is_not_there_has_no_state_and_no_rows(tmp_path: Path) -> N
 
 
 def test_a_state_is_what_the_log_says(tmp_path: Path) -> None:
-    make_table(
-        tmp_path, "SELECT CAST(1 AS BIGINT) AS n, 'x' AS s, CAST(1.5 AS DECIMAL(12,2)) AS d, [1, 2] AS l"
-    )
+    make_table(tmp_path, "SELECT CAST(1 AS BIGINT) AS n, 'x' AS s, CAST(1.5 AS DECIMAL(12,2)) AS d, [1, 2] AS l")
     table = make_table(
         tmp_path, "SELECT CAST(2 AS BIGINT) AS n, 'y' AS s, CAST(2 AS DECIMAL(12,2)) AS d, [3] AS l", "a note"
     )

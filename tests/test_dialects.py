@@ -168,9 +168,7 @@ def test_a_native_problem_of_a_foreign_contract_is_told_with_its_line(tmp_path: 
 
 def test_a_missing_table_file_is_told_beside_the_other_problems(tmp_path: Path) -> None:
     file = tmp_path / "c.json"
-    file.write_text(
-        json.dumps({"destination_contract": "gone.json", "source": {"path": "x"}, "trigger": "y"})
-    )
+    file.write_text(json.dumps({"destination_contract": "gone.json", "source": {"path": "x"}, "trigger": "y"}))
     with pytest.raises(ContractError) as refused:
         load_contract(file)
     assert [problem.message.split(";")[0] for problem in refused.value.problems] == [
@@ -189,11 +187,7 @@ def test_a_problem_of_the_rules_file_names_that_file(tmp_path: Path) -> None:
 
 def places(document: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     inner = (
-        document.items()
-        if isinstance(document, dict)
-        else enumerate(document)
-        if isinstance(document, list)
-        else ()
+        document.items() if isinstance(document, dict) else enumerate(document) if isinstance(document, list) else ()
     )
     return [path, *(place for key, value in inner for place in places(value, (*path, key)))]
 
@@ -206,9 +200,7 @@ def put(document: Any, path: tuple[Any, ...], value: Any) -> Any:
     return copied
 
 
-ODD = st.sampled_from(
-    [None, "", "x", 0, -1, 1.5, True, [], ["x"], [None], [[]], {}, {"x": 1}, {"x": {"y": []}}]
-)
+ODD = st.sampled_from([None, "", "x", 0, -1, 1.5, True, [], ["x"], [None], [[]], {}, {"x": 1}, {"x": {"y": []}}])
 
 
 @given(st.sampled_from([case.values[0] for case in cases("dialects")]), st.data(), ODD)

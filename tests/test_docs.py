@@ -70,9 +70,7 @@ FENCE = re.compile(r"^```(\w*) ?([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 @lru_cache
 def blocks(page: Path) -> list[Block]:
     text = page.read_text(encoding="utf-8")
-    return [
-        Block(page, text.count("\n", 0, found.start()) + 1, *found.groups()) for found in FENCE.finditer(text)
-    ]
+    return [Block(page, text.count("\n", 0, found.start()) + 1, *found.groups()) for found in FENCE.finditer(text)]
 
 
 @lru_cache

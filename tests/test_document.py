@@ -98,9 +98,7 @@ quality:
 
 def test_every_place_has_its_line() -> None:
     _, lines = parse_document(TEXT, "x.yaml")
-    assert {
-        path: lines[path] for path in ("table", "quality", "quality.0", "quality.0.check", "quality.1.check")
-    } == {
+    assert {path: lines[path] for path in ("table", "quality", "quality.0", "quality.0.check", "quality.1.check")} == {
         "table": 2,
         "quality": 4,
         "quality.0": 5,

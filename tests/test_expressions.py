@@ -22,9 +22,7 @@ def test_a_condition(case: dict[str, Any]) -> None:
     assert case.get("problem", "") in " ".join(problems)
 
 
-@pytest.mark.parametrize(
-    "text", ["at", "at DESC", "at DESC NULLS LAST, amount", "coalesce(at, now()) ASC", "-amount"]
-)
+@pytest.mark.parametrize("text", ["at", "at DESC", "at DESC NULLS LAST, amount", "coalesce(at, now()) ASC", "-amount"])
 def test_an_order_over_known_columns_is_an_order(text: str) -> None:
     assert order_problems(text, COLUMNS) == []
 

@@ -53,8 +53,7 @@ def test_a_name_comes_back_from_its_quotes(name: str) -> None:
 
 @settings(deadline=None)
 @given(
-    st.integers()
-    | st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**20), max_value=10**20, places=4)
+    st.integers() | st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**20), max_value=10**20, places=4)
 )
 def test_a_number_comes_back_digit_for_digit(number: int | Decimal) -> None:
     assert Decimal(literal(number).removesuffix("BD")) == number

@@ -14,9 +14,7 @@ from lakepact.errors import ContractError
 
 def contract(table: str, reads: str | None = None, **changes: Any) -> Contract:
     source = {"table": reads} if reads else {"path": "in/x.csv"}
-    return Contract.model_validate(
-        {"table": table, "source": source, "write": {"mode": "scd0_append"}, **changes}
-    )
+    return Contract.model_validate({"table": table, "source": source, "write": {"mode": "scd0_append"}, **changes})
 
 
 def names(contracts: list[Contract]) -> list[str]:

@@ -56,9 +56,7 @@ def test_a_rule_stops_the_write(rule: dict[str, Any], counts: dict[str, int], st
 
 
 def test_a_reason_says_the_rule_and_the_number() -> None:
-    made = plan(
-        contract(quality=[{"name": "positive", "check": "amount > 0", "action": "fail"}, {"min_rows": 20}])
-    )
+    made = plan(contract(quality=[{"name": "positive", "check": "amount > 0", "action": "fail"}, {"min_rows": 20}]))
     assert reasons(made, **{"failed:positive": 3}) == [
         "rule positive: 3 row(s) break it",
         "rule min_rows: 10, expected at least 20",
@@ -88,9 +86,7 @@ def test_an_empty_source_does_not_empty_a_table() -> None:
     assert reasons(plan(contract(write=emptied), world), read=0, accepted=0) == []
 
 
-@pytest.mark.parametrize(
-    ("rejected", "filtered", "stops"), [(2, 0, False), (3, 0, True), (2, 1, True), (0, 10, False)]
-)
+@pytest.mark.parametrize(("rejected", "filtered", "stops"), [(2, 0, False), (3, 0, True), (2, 1, True), (0, 10, False)])
 def test_too_many_rejected_rows_stop_the_write(rejected: int, filtered: int, stops: bool) -> None:
     made = plan(contract(quarantine={"max_ratio": 0.2}))
     assert bool(reasons(made, quarantined=rejected, filtered=filtered)) == stops
@@ -147,9 +143,7 @@ def test_an_imbalance_shows_the_sum() -> None:
         ("scd1_upsert", None, Written(unchanged=7)),
     ],
 )
-def test_a_mode_reads_what_its_commit_counted(
-    mode: str, commit: dict[str, int] | None, written: Written
-) -> None:
+def test_a_mode_reads_what_its_commit_counted(mode: str, commit: dict[str, int] | None, written: Written) -> None:
     assert MODES[mode].counts(commit, 7) == written
 
 
@@ -205,9 +199,7 @@ def test_a_note_of_somebody_else_says_nothing(text: str | None) -> None:
         ('{"content": "1"}', "1", {"id": "string"}, False),
     ],
 )
-def test_a_table_holds_the_same_rows(
-    last: str, content: str | None, columns: dict[str, str], same: bool
-) -> None:
+def test_a_table_holds_the_same_rows(last: str, content: str | None, columns: dict[str, str], same: bool) -> None:
     world = World(target=TableState(1, columns, last_commit=last))
     made = plan(contract(write={"mode": "scd0_overwrite"}), world)
     assert holds_same_rows(made, Outcome(content=content)) == same
@@ -217,9 +209,7 @@ def test_a_table_holds_the_same_rows(
 
 
 def record(outcome: Outcome, error: BaseException | None = None) -> Any:
-    made = plan(
-        contract(quality=[{"name": "r", "check": "amount > 0", "action": "warn"}], owners=[{"name": "sales"}])
-    )
+    made = plan(contract(quality=[{"name": "r", "check": "amount > 0", "action": "warn"}], owners=[{"name": "sales"}]))
     return make_record(made, outcome, error, RUN.now + timedelta(seconds=3), "local", {"spark": "x"})
 
 

@@ -109,9 +109,7 @@ def test_no_name_or_text_breaks_out_of_its_statement(name: str, text: str) -> No
 
 
 def test_the_dict_and_the_text_say_the_same() -> None:
-    made = plan(
-        contract(quality=[{"name": "positive", "check": "amount > 0", "rejected_as": "bad"}, {"min_rows": 1}])
-    )
+    made = plan(contract(quality=[{"name": "positive", "check": "amount > 0", "rejected_as": "bad"}, {"min_rows": 1}]))
     said, text = as_dict(made), as_text(made)
     assert (said["table"], said["mode"], said["exists"], said["version"]) == (
         "silver.orders",

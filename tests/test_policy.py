@@ -20,9 +20,7 @@ Validate = Callable[..., api.Validation]
 def validate(tmp_path: Path) -> Validate:
     """A contract (added to BASE) under a pack called `house`."""
 
-    def make(
-        pack: dict[str, Any], added: str = "", ask_for: str = "house", options: Any = None
-    ) -> api.Validation:
+    def make(pack: dict[str, Any], added: str = "", ask_for: str = "house", options: Any = None) -> api.Validation:
         files = {
             "lakepact.yaml": f"policy_pack: {ask_for}\n",
             "contracts/orders.yaml": BASE + added,
@@ -108,9 +106,7 @@ def test_placeholders_in_a_pack_are_filled(validate: Validate) -> None:
     assert only(validate({"defaults": {"description": "in {env}"}})).description == "in local"
 
 
-def test_a_contract_may_ask_for_its_own_pack_and_a_command_for_another(
-    validate: Validate, tmp_path: Path
-) -> None:
+def test_a_contract_may_ask_for_its_own_pack_and_a_command_for_another(validate: Validate, tmp_path: Path) -> None:
     (tmp_path / "policy_packs").mkdir()
     (tmp_path / "policy_packs" / "own.yaml").write_text("name: own\ndefaults: {description: own}\n")
     house = {"defaults": {"description": "house"}}
@@ -132,9 +128,7 @@ def test_a_mistake_in_a_pack_is_told_with_the_packs_own_line(validate: Validate)
     assert problem.line == 1
 
 
-@pytest.mark.parametrize(
-    "added", ["quality: 5\n", "transform: 5\n", "transform: [null]\n", "transform: [5]\n"]
-)
+@pytest.mark.parametrize("added", ["quality: 5\n", "transform: 5\n", "transform: [null]\n", "transform: [5]\n"])
 def test_a_broken_contract_under_a_pack_is_a_problem_and_no_crash(added: str, validate: Validate) -> None:
     pack = {"quality": [{"min_rows": 1}], "transformations": [{"filter": "a"}]}
     found = validate(pack, added)

@@ -105,9 +105,7 @@ def test_a_project_without_environments_is_local(tmp_path: Path) -> None:
         ("store: [{writer: json, pth: x}]\n", ":1: store.0.pth: unknown key; did you mean 'path'?"),
     ],
 )
-def test_a_mistake_in_the_project_file_is_told_like_one_in_a_contract(
-    text: str, expected: str, tmp_path: Path
-) -> None:
+def test_a_mistake_in_the_project_file_is_told_like_one_in_a_contract(text: str, expected: str, tmp_path: Path) -> None:
     write(tmp_path, {"lakepact.yaml": text})
     assert expected in problem_of(tmp_path)
 
@@ -274,9 +272,7 @@ def test_a_dkops_config_for_databricks_uses_its_session_and_catalog(tmp_path: Pa
     assert project.table("ct_bronze.s.t").sql == "`ct_bronze`.`s`.`t`"
 
 
-@pytest.mark.parametrize(
-    "environments", [[1], {"local": 5}, {"local": None}, "local", {"local": {"catalogs": 5}}]
-)
+@pytest.mark.parametrize("environments", [[1], {"local": 5}, {"local": None}, "local", {"local": {"catalogs": 5}}])
 def test_a_broken_dkops_config_is_a_problem_and_no_crash(environments: Any, tmp_path: Path) -> None:
     write(tmp_path, {"config.json": json.dumps({"environments": environments})})
     assert "config.json" in problem_of(tmp_path)
@@ -353,9 +349,7 @@ def test_an_override_of_a_place_that_is_not_there_is_refused(path: str, words: s
 
 def test_a_setting_reaches_the_contract_and_is_checked_like_it(folder: Path) -> None:
     project = api.open_project(folder)
-    options = api.Options(
-        overrides=["write.mode=scd0_append", "write.keys=[]", "table={catalog.silver}.other"]
-    )
+    options = api.Options(overrides=["write.mode=scd0_append", "write.keys=[]", "table={catalog.silver}.other"])
     [contract] = api.validate(project, options=options).contracts
     assert contract.write is not None
     assert (contract.table, contract.write.mode, contract.write.keys) == (

@@ -55,9 +55,7 @@ def _only(row: dict[str, Any], wanted: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _texts(rows: list[dict[str, Any]]) -> list[str]:
     """Rows as comparable text: order does not matter, 1.50 and 1.5 are the same number."""
-    return sorted(
-        str({k: _text(v) for k, v in sorted(row.items()) if not k.startswith("_ing")}) for row in rows
-    )
+    return sorted(str({k: _text(v) for k, v in sorted(row.items()) if not k.startswith("_ing")}) for row in rows)
 
 
 def _text(value: Any) -> str:

@@ -80,9 +80,7 @@ def _model(table: dict[str, Row], batch: list[Row]) -> tuple[dict[str, Row], Cou
 
 def _rank(row: Row) -> tuple[Any, ...]:
     """Largest n wins; ties go to the smallest text, NULL before all."""
-    inverse = [
-        (2,) if row[c] is None else (*(-ord(char) for char in row[c] or ""), 1) for c in ("who", "kind")
-    ]
+    inverse = [(2,) if row[c] is None else (*(-ord(char) for char in row[c] or ""), 1) for c in ("who", "kind")]
     return (_number(row["n"]), *inverse)
 
 
@@ -110,9 +108,7 @@ def test_every_row_ends_where_the_model_says(seed: int, make_project: MakeProjec
         assert Counter({k: found[k] for k in counts}) == counts
         assert record.balanced
         rows = {row["id"]: row for row in api.rows(project, "silver.t")}
-        assert {key: _told(row) for key, row in rows.items()} == {
-            key: _told(row) for key, row in table.items()
-        }
+        assert {key: _told(row) for key, row in rows.items()} == {key: _told(row) for key, row in table.items()}
         if number == 0:
             kept = [sorted(row["_reasons"]) for row in api.rows(project, "silver.t_quarantine")]
             assert sorted(kept) == sorted(rejected)

@@ -71,15 +71,11 @@ def test_records_go_to_every_store(make_project: MakeProject, spark: Any) -> Non
     runs = api.rows(project, "gov.lakepact_runs")
     assert {row["run_id"] for row in runs} == {record.run_id for record in told}
     assert {row["rows_read"] for row in runs} == {1}
-    assert [row["expectation"] for row in api.rows(project, "gov.lakepact_expectations")].count(
-        "min_rows"
-    ) == 2
+    assert [row["expectation"] for row in api.rows(project, "gov.lakepact_expectations")].count("min_rows") == 2
     assert {row["owner"] for row in api.rows(project, "gov.lakepact_owners")} == {"ann"}
 
 
-def test_a_failure_leaves_a_record_and_holds_back_what_needs_it(
-    make_project: MakeProject, spark: Any
-) -> None:
+def test_a_failure_leaves_a_record_and_holds_back_what_needs_it(make_project: MakeProject, spark: Any) -> None:
     bad = _contract("bronze.bad", LANDING, quality=[{"min_rows": 5}])
     needs_bad = _contract("silver.bad", {"table": "bronze.bad"})
     good = _contract("bronze.good", LANDING)
@@ -194,9 +190,7 @@ def _cli(*arguments: str) -> tuple[int, str, str]:
     return done.exit_code, done.stdout, done.stderr
 
 
-def test_run_prints_data_on_stdout_and_ends_with_the_right_code(
-    make_project: MakeProject, spark: Any
-) -> None:
+def test_run_prints_data_on_stdout_and_ends_with_the_right_code(make_project: MakeProject, spark: Any) -> None:
     project = make_project(
         [_contract("bronze.t", LANDING, quality=[{"min_rows": 2}])], {"landing/in.csv": "id\n1\n2\n"}
     )
@@ -237,9 +231,7 @@ def test_init_gives_a_project_that_runs(spark: Any, tmp_path: Path) -> None:
     assert yaml.safe_load(Path(folder, "lakepact.yaml").read_text())["name"] == "fresh"
 
 
-def test_main_turns_errors_into_lines(
-    make_project: MakeProject, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
+def test_main_turns_errors_into_lines(make_project: MakeProject, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.setattr("sys.argv", ["lakepact", "run", "--project", "nowhere-at-all"])
     with pytest.raises(SystemExit) as stopped:
         main()

@@ -25,17 +25,12 @@ def folder(tmp_path: Path) -> Path:
 def test_a_secret_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAKEPACT_SECRET_CRM_JDBC_URL", "jdbc:x")
     seen: list[str] = []
-    assert (
-        secrets.resolve("{{ secret:crm/jdbc-url }}?a=1", secrets.provider_for("env", None), seen)
-        == "jdbc:x?a=1"
-    )
+    assert secrets.resolve("{{ secret:crm/jdbc-url }}?a=1", secrets.provider_for("env", None), seen) == "jdbc:x?a=1"
     assert seen == ["jdbc:x"]
 
 
 def test_a_secret_comes_from_a_file(folder: Path) -> None:
-    assert (
-        secrets.resolve("{{secret:crm/password}}", secrets.provider_for("files", folder), []) == "from-file"
-    )
+    assert secrets.resolve("{{secret:crm/password}}", secrets.provider_for("files", folder), []) == "from-file"
 
 
 def test_the_environment_comes_before_the_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,9 +41,7 @@ def test_the_environment_comes_before_the_files(folder: Path, monkeypatch: pytes
     assert provider("crm", "user") is None
 
 
-@pytest.mark.parametrize(
-    ("scope", "key"), [("..", "outside"), ("crm", "../../outside"), ("crm", ".."), (".", ".")]
-)
+@pytest.mark.parametrize(("scope", "key"), [("..", "outside"), ("crm", "../../outside"), ("crm", ".."), (".", ".")])
 def test_a_file_outside_of_the_folder_is_never_read(scope: str, key: str, folder: Path) -> None:
     assert secrets.from_files(folder)(scope, key) is None
 
@@ -61,9 +54,7 @@ def test_what_is_not_a_secret_is_not_resolved(text: str) -> None:
 
 
 def test_a_missing_secret_names_the_variable_to_set() -> None:
-    with pytest.raises(
-        ProjectError, match="secret crm/jdbc-url is not set; export LAKEPACT_SECRET_CRM_JDBC_URL"
-    ):
+    with pytest.raises(ProjectError, match="secret crm/jdbc-url is not set; export LAKEPACT_SECRET_CRM_JDBC_URL"):
         secrets.resolve("{{ secret:crm/jdbc-url }}", secrets.provider_for("auto", None), [])
 
 

@@ -36,9 +36,7 @@ RECORD = RunRecord(
 TIMES = st.datetimes(
     datetime(1970, 1, 1),  # noqa: DTZ001 - hypothesis wants naive bounds
     datetime(2100, 1, 1),  # noqa: DTZ001
-    timezones=st.sampled_from(
-        [timezone.utc, timezone(timedelta(hours=-7)), timezone(timedelta(hours=5, minutes=30))]
-    ),
+    timezones=st.sampled_from([timezone.utc, timezone(timedelta(hours=-7)), timezone(timedelta(hours=5, minutes=30))]),
 )
 TEXTS = st.text(max_size=20)
 COUNTS = st.none() | st.integers(0, 2**63 - 1)
@@ -99,9 +97,7 @@ def test_what_is_written_is_read_back(records: list[RunRecord]) -> None:
         store = JsonFiles(folder)
         for record in records:
             store.write(record)
-        assert {(r.pipeline, r.run_id): r for r in store.read()} == {
-            (r.pipeline, r.run_id): r for r in records
-        }
+        assert {(r.pipeline, r.run_id): r for r in store.read()} == {(r.pipeline, r.run_id): r for r in records}
         for record in records:
             assert record in store.read(record.pipeline)
             assert {found.pipeline for found in store.read(record.pipeline)} == {record.pipeline}
@@ -123,9 +119,7 @@ def test_records_are_read_newest_first_and_at_most_so_many(store: JsonFiles) -> 
 def test_a_file_appears_whole_and_nothing_else_is_left(store: JsonFiles) -> None:
     store.write(RECORD)
     files = [file for file in store.folder.rglob("*") if file.is_file()]
-    assert [file.relative_to(store.folder).as_posix() for file in files] == [
-        f"silver.orders/{RECORD.run_id}.json"
-    ]
+    assert [file.relative_to(store.folder).as_posix() for file in files] == [f"silver.orders/{RECORD.run_id}.json"]
     assert json.loads(files[0].read_text(encoding="utf-8"))["rows"]["quarantined"] == 4
 
 

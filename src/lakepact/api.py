@@ -146,9 +146,7 @@ def run(
     found = contracts(opened, options)
     selected = in_order(chosen(found, tables))
     if not selected:
-        raise ContractError(
-            [Problem("nothing to run: every contract is disabled", "enabled", str(opened.root))]
-        )
+        raise ContractError([Problem("nothing to run: every contract is disabled", "enabled", str(opened.root))])
     with open_site(opened, found, spark, watch) as site:
         records = run_all(selected, site, window, watch)
     failed = [record for record in records if not record.ok]
@@ -158,9 +156,7 @@ def run(
     return records
 
 
-def rows(
-    project: Project, table: str, limit: int | None = None, options: Options = Options()
-) -> list[dict[str, Any]]:
+def rows(project: Project, table: str, limit: int | None = None, options: Options = Options()) -> list[dict[str, Any]]:
     """A table's rows as people may see them, read from Delta without a JVM."""
     try:
         name = str(TableName.parse(table))
@@ -168,18 +164,12 @@ def rows(
         raise ProjectError(str(error)) from None
     located, contract = _find_table(project, name, options)
     if located.path is None:
-        raise ProjectError(
-            f"{table} lives in Spark's catalog; only tables with a folder can be shown without Spark"
-        )
+        raise ProjectError(f"{table} lives in Spark's catalog; only tables with a folder can be shown without Spark")
     found = rows_of(located, limit)
     if found is None:
         there = list_tables(project.place(project.environment.warehouse))
         raise ProjectError(f"no table {table!r} here{hint(table, there)}")
-    return (
-        [mask_row(row, contract.masks, project.salt, _shown(contract)) for row in found]
-        if contract
-        else list(found)
-    )
+    return [mask_row(row, contract.masks, project.salt, _shown(contract)) for row in found] if contract else list(found)
 
 
 def _find_table(project: Project, table: str, options: Options) -> tuple[TableRef, Contract | None]:

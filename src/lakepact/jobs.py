@@ -196,9 +196,7 @@ def _tables(project: Project, session: SparkSession) -> Tables:
 
 def _provider(project: Project) -> secrets.Provider:
     folder = project.file.secrets.folder
-    return secrets.provider_for(
-        project.file.secrets.provider, Path(project.place(folder)) if folder else None
-    )
+    return secrets.provider_for(project.file.secrets.provider, Path(project.place(folder)) if folder else None)
 
 
 def _stores(project: Project, session: SparkSession) -> Iterator[Store]:

@@ -63,7 +63,5 @@ def _mask_json(text: str, clear: Set[str]) -> str:
     except ValueError:
         return "***"
     return (
-        json.dumps({k: v if k in clear else "***" for k, v in content.items()})
-        if isinstance(content, dict)
-        else "***"
+        json.dumps({k: v if k in clear else "***" for k, v in content.items()}) if isinstance(content, dict) else "***"
     )

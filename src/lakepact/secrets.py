@@ -52,9 +52,7 @@ def resolve(text: str, provider: Provider, seen: list[str]) -> str:
         secret = provider(scope, key)
         if secret is None:
             variable = re.sub(r"\W", "_", f"LAKEPACT_SECRET_{scope}_{key}").upper()
-            raise ProjectError(
-                f"secret {scope}/{key} is not set; export {variable}, or add it to the secrets"
-            )
+            raise ProjectError(f"secret {scope}/{key} is not set; export {variable}, or add it to the secrets")
         seen.append(secret)
         return secret
 

@@ -23,9 +23,7 @@ def doctor(folder: Path, env: str | None, as_json: bool) -> int:
     if as_json:
         print_json([{"check": name, "ok": ok, "found": text} for name, ok, text in found])
     else:
-        print_table(
-            "", ["", "check", "found"], [("ok" if ok else "WRONG", name, text) for name, ok, text in found]
-        )
+        print_table("", ["", "check", "found"], [("ok" if ok else "WRONG", name, text) for name, ok, text in found])
     return 0 if all(ok for _, ok, _ in found) else 3
 
 
@@ -61,11 +59,7 @@ def _jars(folder: Path, env: str | None) -> str:
     from lakepact.spark.jars import cache_folder
 
     kept = list((cache_folder() / "jars").glob("*/complete"))
-    return (
-        f"in {cache_folder()}"
-        if kept
-        else f"not fetched yet; the first run fetches them into {cache_folder()}"
-    )
+    return f"in {cache_folder()}" if kept else f"not fetched yet; the first run fetches them into {cache_folder()}"
 
 
 def _memory(folder: Path, env: str | None) -> str:

@@ -25,9 +25,7 @@ app = typer.Typer(
 ProjectDir = Annotated[Path, typer.Option("--project", "-p", help="The project folder.", show_default="here")]
 Env = Annotated[str | None, typer.Option("--env", "-e", help="An environment of lakepact.yaml.")]
 Json = Annotated[bool, typer.Option("--json", help="Data for machines on standard output.")]
-Sets = Annotated[
-    list[str] | None, typer.Option("--set", help="Override a contract's value: a.b=c. Repeatable.")
-]
+Sets = Annotated[list[str] | None, typer.Option("--set", help="Override a contract's value: a.b=c. Repeatable.")]
 Pack = Annotated[str | None, typer.Option("--policy-pack", help="Apply a policy pack to every contract.")]
 PackDir = Annotated[str | None, typer.Option("--policy-pack-dir", help="Where policy packs are.")]
 Tables = Annotated[list[str] | None, typer.Argument(help="Tables to take; default: all.", show_default=False)]
@@ -57,9 +55,7 @@ def init(
 
 @app.command()
 def validate(
-    files: Annotated[
-        list[Path] | None, typer.Argument(help="Contract files; default: the project's.")
-    ] = None,
+    files: Annotated[list[Path] | None, typer.Argument(help="Contract files; default: the project's.")] = None,
     project: ProjectDir = HERE,
     env: Env = None,
     set: Sets = None,

@@ -45,9 +45,7 @@ quality:
 
 write: {mode: scd1_upsert, keys: id}
 """
-_ROWS = (
-    "id,value,at\n1,10.50,2026-01-01T08:00:00Z\n2,-3.00,2026-01-01T09:00:00Z\n3,7.25,2026-01-01T10:00:00Z\n"
-)
+_ROWS = "id,value,at\n1,10.50,2026-01-01T08:00:00Z\n2,-3.00,2026-01-01T09:00:00Z\n3,7.25,2026-01-01T10:00:00Z\n"
 
 
 def init(folder: Path, as_json: bool) -> None:
@@ -75,9 +73,7 @@ def demo(folder: Path, as_json: bool) -> int:
     if not (folder / FILE).is_file():
         if folder.exists() and any(folder.iterdir()):
             raise ProjectError(f"{folder} holds something else; give an empty folder")
-        shutil.copytree(
-            example("orders"), folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("warehouse", ".*")
-        )
+        shutil.copytree(example("orders"), folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("warehouse", ".*"))
         say(f"the example is in {folder}: see its contracts")
     project = api.open_project(folder)
     records = run_project(project, [], api.Options())
@@ -97,9 +93,7 @@ def demo(folder: Path, as_json: bool) -> int:
 
 
 def _brief(row: dict[str, Any]) -> dict[str, Any]:
-    return {
-        key: value for key, value in for_people(row).items() if key not in ("_ingested_at", "_source_file")
-    }
+    return {key: value for key, value in for_people(row).items() if key not in ("_ingested_at", "_source_file")}
 
 
 def example(name: str) -> Path:

@@ -33,9 +33,7 @@ def _scalar(tag: str, pattern: str, first: str) -> None:
 
 _scalar("bool", r"^(?:true|True|TRUE|false|False|FALSE)$", "tTfF")
 _scalar("int", r"^[-+]?[0-9]{1,38}$", "-+0123456789")
-_scalar(
-    "float", r"^[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]{1,3})?$", "-+0123456789."
-)
+_scalar("float", r"^[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]{1,3})?$", "-+0123456789.")
 _scalar("null", r"^(?:~|null|Null|NULL|)$", "~nN\0")
 _Yaml12.yaml_implicit_resolvers.setdefault("", []).append(("tag:yaml.org,2002:null", re.compile(r"^$")))
 
@@ -59,9 +57,7 @@ def parse_document(text: str, name: str) -> tuple[Any, Lines]:
 def _read_text(file: Path) -> str:
     try:
         if file.stat().st_size > LARGEST_FILE:
-            raise ContractError(
-                [Problem(f"larger than {LARGEST_FILE // 1000} kB, so not a contract", file=str(file))]
-            )
+            raise ContractError([Problem(f"larger than {LARGEST_FILE // 1000} kB, so not a contract", file=str(file))])
         return file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise ContractError([Problem("no such file", file=str(file))]) from None

@@ -57,9 +57,7 @@ def inspect_contract(file: Path, setting: Setting | None = None) -> tuple[Loaded
         return None, list(error.problems)
 
 
-def _inspect(
-    document: Any, lines: Lines, file: Path, setting: Setting
-) -> tuple[Loaded | None, list[Problem]]:
+def _inspect(document: Any, lines: Lines, file: Path, setting: Setting) -> tuple[Loaded | None, list[Problem]]:
     if not isinstance(document, dict):
         message = "a contract is keys and values, starting with `table:`"
         raise ContractError([Problem(message, file=str(file), line=1)])

@@ -112,14 +112,10 @@ class Column(Part):
 
     name: ColumnName = Field(description="as the source calls it after the transforms")
     type: SparkType = Field("string", description="any Spark type; what cannot be read as it rejects its row")
-    nullable: StrictBool = Field(
-        True, description="false: a row without a value is rejected as missing_<name>"
-    )
+    nullable: StrictBool = Field(True, description="false: a row without a value is rejected as missing_<name>")
     description: str = ""
     tags: Texts = ()
-    mask: str | None = Field(
-        None, description="hash, redact, partial, nullify, mask_email, or a catalog function"
-    )
+    mask: str | None = Field(None, description="hash, redact, partial, nullify, mask_email, or a catalog function")
 
 
 class Owner(Part):
@@ -145,9 +141,7 @@ class Source(Part):
     options: dict[str, Scalar] = Field(default_factory=dict, description="handed to Spark's reader")
     table: TableText | None = None
     sql: str | None = Field(None, description="one SELECT over tables of the lakehouse")
-    connector: str | None = Field(
-        None, description="any other Spark source by name; its settings are options"
-    )
+    connector: str | None = Field(None, description="any other Spark source by name; its settings are options")
     filter: str | None = Field(None, description="rows for which this is not true are left out, and counted")
     window: SourceWindow | None = None
     complete: StrictBool = Field(False, description="true: the source is the whole current state")
@@ -175,9 +169,7 @@ class Deduplicate(Part):
     keys: SomeNames
     order_by: str = Field(description="as in SQL: updated_at DESC NULLS LAST")
     rejected_as: str | None = Field(None, description="label with which the others go to quarantine")
-    before_rules: StrictBool = Field(
-        False, description="true: also an invalid row may be the one that is kept"
-    )
+    before_rules: StrictBool = Field(False, description="true: also an invalid row may be the one that is kept")
 
 
 StandardName = Literal["trim", "lower", "upper", "normalize_whitespace", "empty_as_null"]
@@ -192,13 +184,9 @@ class Step(Part):
     select: SomeNames | None = Field(None, description="keep only these columns")
     drop: SomeNames | None = Field(None, description="leave these columns out")
     rename: dict[str, ColumnName] | None = Field(None, min_length=1, description="old name: new name")
-    cast: dict[str, SparkType] | None = Field(
-        None, min_length=1, description="column: type, for steps after it"
-    )
+    cast: dict[str, SparkType] | None = Field(None, min_length=1, description="column: type, for steps after it")
     derive: dict[ColumnName, str] | None = Field(None, min_length=1, description="column: SQL expression")
-    standardize: dict[str, Standards] | None = Field(
-        None, min_length=1, description="column: how to tidy its text"
-    )
+    standardize: dict[str, Standards] | None = Field(None, min_length=1, description="column: how to tidy its text")
     filter: str | None = Field(None, description="rows for which this is not true are left out, and counted")
     deduplicate: Deduplicate | None = Field(None, description="must be the last step")
     stamp: Annotated[tuple[StampName, ...], BeforeValidator(_one_or_many)] | None = None
@@ -311,9 +299,7 @@ class Rule(Part):
         return next(n for n in fields if n not in RULE_SETTINGS and getattr(self, n) is not None)
 
 
-RULE_SETTINGS = frozenset(
-    {"name", "action", "rejected_as", "description", "severity", "category", "when", "tolerance"}
-)
+RULE_SETTINGS = frozenset({"name", "action", "rejected_as", "description", "severity", "category", "when", "tolerance"})
 
 
 def _one_key(part: Part, what: str, besides: frozenset[str] = frozenset()) -> None:
@@ -346,9 +332,7 @@ class Layout(Part):
     @model_validator(mode="after")
     def _one_of_both(self) -> Layout:
         if self.partition_by and self.cluster_by:
-            raise ValueError(
-                "a table is either partitioned or clustered; give one of partition_by and cluster_by"
-            )
+            raise ValueError("a table is either partitioned or clustered; give one of partition_by and cluster_by")
         return self
 
 
@@ -356,9 +340,7 @@ class Quarantine(Part):
     """The review queue beside the table."""
 
     table: TableText | None = Field(None, description="default: the table's name with _quarantine")
-    max_ratio: float | None = Field(
-        None, ge=0, le=1, description="a larger share of rejected rows fails the run"
-    )
+    max_ratio: float | None = Field(None, ge=0, le=1, description="a larger share of rejected rows fails the run")
 
 
 class Freshness(Part):

@@ -53,9 +53,7 @@ def read_pack(name: str, folder: Path) -> PolicyPack:
     file = folder / f"{name}.yaml"
     if not file.is_file():
         there = [path.stem for path in folder.glob("*.yaml")] if folder.is_dir() else []
-        raise ContractError(
-            [Problem(f"no policy pack {name!r} in {folder}{hint(name, there)}", "policy_pack")]
-        )
+        raise ContractError([Problem(f"no policy pack {name!r} in {folder}{hint(name, there)}", "policy_pack")])
     document, lines = read_document(file)
     return parse_part(PolicyPack, document, str(file), lines)
 

@@ -16,9 +16,7 @@ from lakepact.plugins import hint
 M = TypeVar("M", bound=BaseModel)
 
 
-def parse_part(
-    model: type[M], document: Any, file: str, lines: Lines, error: type[ContractError] = ContractError
-) -> M:
+def parse_part(model: type[M], document: Any, file: str, lines: Lines, error: type[ContractError] = ContractError) -> M:
     """The model, or an error that holds every problem with its line."""
     if not isinstance(document, dict):
         raise error([Problem("expected keys and values here", file=file, line=line_of(lines, ""))])

@@ -24,9 +24,7 @@ class SparkSettings(Part):
 
     master: str | None = Field(None, description="default: local[*]")
     remote: str | None = Field(None, description="a Spark Connect server: sc://host:port")
-    ambient: StrictBool = Field(
-        False, description="true: use the session of the platform (Databricks, notebooks)"
-    )
+    ambient: StrictBool = Field(False, description="true: use the session of the platform (Databricks, notebooks)")
     memory: str = Field("2g", description="of the local driver")
     packages: Texts = Field((), description="Maven coordinates beside Delta's own")
     config: dict[str, Scalar] = Field(default_factory=dict, description="any Spark setting")
@@ -50,9 +48,7 @@ class Environment(Part):
 class Secrets(Part):
     """Who knows the secrets."""
 
-    provider: str = Field(
-        "auto", description="auto, env, files, or the name of an entry point lakepact.secrets"
-    )
+    provider: str = Field("auto", description="auto, env, files, or the name of an entry point lakepact.secrets")
     folder: str | None = None
 
 
@@ -142,9 +138,7 @@ def _project_document(root: Path) -> tuple[Any, Lines, Path]:
         if (root / name).is_file():
             document, lines = read_document(root / name)
             return from_dkops_config(document), lines, root / name
-    raise ProjectError(
-        f"{root}: no {FILE} here; run `lakepact init` in an empty folder, or give --project DIR"
-    )
+    raise ProjectError(f"{root}: no {FILE} here; run `lakepact init` in an empty folder, or give --project DIR")
 
 
 def _choose(environments: dict[str, Environment], name: str) -> str | None:

@@ -84,9 +84,7 @@ def rows_of(table: TableRef, limit: int | None, order: bool = True) -> Iterator[
     fields = json.loads(delta.schema().to_json())["fields"]
     plain = ['"' + f["name"].replace('"', '""') + '"' for f in fields if isinstance(f["type"], str)]
     sql = "SELECT * FROM t" + (f" ORDER BY {', '.join(plain)}" if order and plain else "")
-    query = (
-        QueryBuilder().register("t", delta).execute(sql + (f" LIMIT {limit}" if limit is not None else ""))
-    )
+    query = QueryBuilder().register("t", delta).execute(sql + (f" LIMIT {limit}" if limit is not None else ""))
     return (row for batch in query for row in batch.to_struct_array().to_pylist())
 
 

@@ -39,9 +39,7 @@ def in_order(contracts: Sequence[Contract]) -> list[Contract]:
     try:
         return [by_name[name] for name in TopologicalSorter(graph).static_order()]
     except CycleError as error:
-        raise ContractError(
-            [Problem(f"contracts wait for each other: {' → '.join(error.args[1])}")]
-        ) from None
+        raise ContractError([Problem(f"contracts wait for each other: {' → '.join(error.args[1])}")]) from None
 
 
 def chosen(contracts: Sequence[Contract], names: Iterable[str]) -> list[Contract]:
@@ -52,9 +50,7 @@ def chosen(contracts: Sequence[Contract], names: Iterable[str]) -> list[Contract
     known = {contract.name: contract for contract in contracts}
     unknown = [name for name in wanted if name not in known]
     if unknown:
-        raise ContractError(
-            [Problem(f"no contract for table {name!r}{hint(name, known)}") for name in unknown]
-        )
+        raise ContractError([Problem(f"no contract for table {name!r}{hint(name, known)}") for name in unknown])
     return [known[name] for name in wanted]
 
 

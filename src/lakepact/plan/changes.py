@@ -26,7 +26,5 @@ def diff(table: str, columns: tuple[TableColumn, ...], state: TableState) -> Cha
         for c in columns
         if c.name.lower() in there and there[c.name.lower()] != c.type
     ]
-    refused += [
-        f"column {c.name} is new and may not be NULL, but the table has rows" for c in new if not c.nullable
-    ]
+    refused += [f"column {c.name} is new and may not be NULL, but the table has rows" for c in new if not c.nullable]
     return Changes((add_columns(table, new),) if new else (), tuple(refused))

@@ -66,9 +66,7 @@ def _write(contract: Contract) -> Found:
     if write.skip_unchanged is not None and not mode.replaces:
         yield Problem(f"only for modes that replace the table, not for {mode.name}", "write.skip_unchanged")
     if mode.replaces and contract.source is not None and contract.source.window is not None:
-        yield Problem(
-            f"{mode.name} would replace the whole table with one window of its source", "source.window"
-        )
+        yield Problem(f"{mode.name} would replace the whole table with one window of its source", "source.window")
     yield from _known(contract, write.keys, "write.keys")
 
 
@@ -136,9 +134,7 @@ def _source_only(sql: str) -> list[str]:
     """A step sees `source`; other tables are joined in `source.sql`, where they count as read."""
     problems = select_problems(sql)
     others = [] if problems else [name for name in tables_in(sql) if name != "source"]
-    return problems or [
-        f"reads {name}; a step sees only `source`, so join it in source.sql" for name in others
-    ]
+    return problems or [f"reads {name}; a step sees only `source`, so join it in source.sql" for name in others]
 
 
 def _readable_columns(contract: Contract) -> list[str] | None:
@@ -165,16 +161,12 @@ def _rule(contract: Contract, rule: Rule, field: str) -> Found:
     if rule.kind in BATCH_KINDS and (rule.when or rule.tolerance or rule.rejected_as):
         yield Problem(f"{rule.kind} is about the batch: when, tolerance and rejected_as are for rows", field)
     if rule.kind in BATCH_KINDS - {"unique"} and rule.action == "quarantine":
-        yield Problem(
-            f"{rule.kind} is about the batch: it can warn or fail, there is no row to quarantine", field
-        )
+        yield Problem(f"{rule.kind} is about the batch: it can warn or fail, there is no row to quarantine", field)
     if rule.tolerance and rule.action != "fail":
         yield Problem("tolerance is for rules whose action is fail", f"{field}.tolerance")
 
 
-BATCH_KINDS = frozenset(
-    {"unique", "required_columns", "null_ratio", "min_rows", "max_rows", "row_count_between"}
-)
+BATCH_KINDS = frozenset({"unique", "required_columns", "null_ratio", "min_rows", "max_rows", "row_count_between"})
 
 
 def _rule_columns(rule: Rule) -> tuple[str, ...]:

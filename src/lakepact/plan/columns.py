@@ -65,9 +65,7 @@ def table_columns(contract: Contract, source: Mapping[str, str] | None) -> tuple
 def stamp_columns(contract: Contract) -> tuple[TableColumn, ...]:
     names = [name for step in contract.transform for name in step.stamp or ()]
     return tuple(
-        TableColumn(
-            STAMPS[name].column, STAMPS[name].type, stamp=name, only_on_insert=STAMPS[name].only_on_insert
-        )
+        TableColumn(STAMPS[name].column, STAMPS[name].type, stamp=name, only_on_insert=STAMPS[name].only_on_insert)
         for name in dict.fromkeys(names)
     )
 

@@ -60,9 +60,7 @@ def as_text(plan: Plan, sql: bool = True) -> str:
         f"  table       {plan.target.path or plan.target.name}, {there}",
     ]
     lines += [f"  reads       {name}" for name in as_dict(plan)["reads"]]
-    lines += [
-        f"  columns     {', '.join(f'{c.name} {c.type}' for c in plan.columns) or 'those of the source'}"
-    ]
+    lines += [f"  columns     {', '.join(f'{c.name} {c.type}' for c in plan.columns) or 'those of the source'}"]
     lines += [f"  change      {text}" for text in plan.ddl if state]
     lines += [f"  rule        {rule.name}: {rule.action}{_good_when(rule)}" for rule in plan.rules]
     lines += [f"  note        {warning}" for warning in plan.warnings]

@@ -112,9 +112,7 @@ def _unknown_function(tokens: list[Token]) -> str:
         called = following.token_type == TokenType.L_PAREN and re.fullmatch(r"\w+", token.text)
         name = token.text.lower()
         if called and name not in SPARK_FUNCTIONS and name not in _NOT_CALLS and not name.isdigit():
-            return (
-                _NO_COUNT.get(name) or f"function {token.text!r} is not on the list of functions{_near(name)}"
-            )
+            return _NO_COUNT.get(name) or f"function {token.text!r} is not on the list of functions{_near(name)}"
     return ""
 
 

@@ -33,9 +33,7 @@ class Judgement:
     content: str
 
 
-def implicit_rules(
-    contract: Contract, columns: Iterable[TableColumn], keeps_corrupt: bool
-) -> tuple[RowRule, ...]:
+def implicit_rules(contract: Contract, columns: Iterable[TableColumn], keeps_corrupt: bool) -> tuple[RowRule, ...]:
     """What every contract asks without saying so: values can be read, and are there where they must be."""
     typed = [c for c in columns if c.stamp is None and c.type != "string"]
     names = dict.fromkeys((*cast_columns(contract), *(c.name for c in typed)))
@@ -150,9 +148,7 @@ def _as_text(column: TableColumn, already_cast: bool) -> str:
     return f"coalesce({quote(raw_text(column.name))}, {text})" if already_cast else text
 
 
-def _judged(
-    columns: tuple[TableColumn, ...], rules: list[RowRule], flags: tuple[str, ...], corrupt: bool
-) -> str:
+def _judged(columns: tuple[TableColumn, ...], rules: list[RowRule], flags: tuple[str, ...], corrupt: bool) -> str:
     """A rule is not asked about a value that could not be read: that row already has its reason."""
     bad = {name.lower(): quote(bad_flag(name)) for name in flags}
     failed = []
@@ -160,15 +156,11 @@ def _judged(
         unread = [bad[column] for column in sorted(rule.columns) if column in bad]
         unread += [f"`{CORRUPT}` IS NOT NULL"] if corrupt and rule is not UNREADABLE_RECORD else []
         excused = "".join(f"{flag} OR " for flag in unread)
-        failed.append(
-            f"CASE WHEN {excused}coalesce(({rule.predicate}), FALSE) THEN NULL ELSE {literal(rule.name)} END"
-        )
+        failed.append(f"CASE WHEN {excused}coalesce(({rule.predicate}), FALSE) THEN NULL ELSE {literal(rule.name)} END")
     array = ",\n      ".join(failed)
     verdict = f"array_compact(array(\n      {array}\n    ))" if failed else "CAST(array() AS ARRAY<STRING>)"
     names = quoted([c.name for c in columns], "j.")
-    return (
-        f"SELECT {names}, j.`_text`, j.`_source`, j.`_kept`,\n    {verdict} AS `_failed`\n  FROM typed AS j"
-    )
+    return f"SELECT {names}, j.`_text`, j.`_source`, j.`_kept`,\n    {verdict} AS `_failed`\n  FROM typed AS j"
 
 
 def _rejecting(rules: tuple[RowRule, ...]) -> str:
@@ -230,8 +222,4 @@ def _content(columns: tuple[TableColumn, ...]) -> str:
 
 
 def _hashable(column: TableColumn) -> str:
-    return (
-        f"to_json({quote(column.name)})"
-        if column.type.startswith(("map<", "variant"))
-        else quote(column.name)
-    )
+    return f"to_json({quote(column.name)})" if column.type.startswith(("map<", "variant")) else quote(column.name)

@@ -76,9 +76,7 @@ def _batch(rule: BatchRule, counts: Mapping[str, int]) -> Verdict:
 def _keys(rule: KeyRule, outcome: Outcome) -> Verdict:
     found = outcome.doubles.get(rule.name, [])
     more = "; " + ", ".join(found[:20]) if found else ""
-    return Verdict(
-        rule, int(not found), len(found), not found, f"{', '.join(rule.keys)} stands more than once{more}"
-    )
+    return Verdict(rule, int(not found), len(found), not found, f"{', '.join(rule.keys)} stands more than once{more}")
 
 
 def _columns(rule: ColumnsRule, outcome: Outcome) -> Verdict:

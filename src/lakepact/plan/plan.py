@@ -80,9 +80,7 @@ def fingerprint(contract: Contract) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def make_plan(
-    contract: Contract, world: World, window: Window | None, run: RunIdentity, places: Places
-) -> Plan:
+def make_plan(contract: Contract, world: World, window: Window | None, run: RunIdentity, places: Places) -> Plan:
     """The plan, or a PlanError that says everything that stands against it."""
     problems = find_problems(contract)
     if problems or contract.source is None or contract.write is None:
@@ -123,9 +121,7 @@ def make_plan(
     )
 
 
-def _all_rules(
-    contract: Contract, columns: tuple[TableColumn, ...], read: Read, places: Places
-) -> tuple[AnyRule, ...]:
+def _all_rules(contract: Contract, columns: tuple[TableColumn, ...], read: Read, places: Places) -> tuple[AnyRule, ...]:
     asked = compile_rules(contract.quality, places.locate)
     given = implicit_rules(contract, columns, read.keeps_corrupt)
     return named((*ranking_rule(contract), *given, *asked, *_key_guard(contract, asked)))
@@ -140,9 +136,7 @@ def _key_guard(contract: Contract, asked: tuple[AnyRule, ...]) -> tuple[KeyRule,
     dedupe = deduplication(contract)
     deduplicated = dedupe is not None and set(dedupe.keys) <= keys
     looked_at = any(isinstance(r, KeyRule) and r.action == "fail" and set(r.keys) <= keys for r in asked)
-    quarantined = any(
-        r.unique and r.action == "quarantine" and set(r.unique) <= keys for r in contract.quality
-    )
+    quarantined = any(r.unique and r.action == "quarantine" and set(r.unique) <= keys for r in contract.quality)
     if deduplicated or looked_at or quarantined:
         return ()
     return (KeyRule("unique_keys", contract.write.keys, description="each key stands once in the batch"),)
@@ -151,21 +145,14 @@ def _key_guard(contract: Contract, asked: tuple[AnyRule, ...]) -> tuple[KeyRule,
 def _needs_batch_first(contract: Contract, rules: tuple[AnyRule, ...], mode: Mode) -> bool:
     """Whether anything can stop the write: then the batch is judged as a whole before a row is written."""
     stops = any(rule.action == "fail" and not isinstance(rule, ColumnsRule) for rule in rules)
-    return (
-        stops
-        or deduplication(contract) is not None
-        or mode.needs_keys
-        or contract.quarantine.max_ratio is not None
-    )
+    return stops or deduplication(contract) is not None or mode.needs_keys or contract.quarantine.max_ratio is not None
 
 
 def _skips_unchanged(write: Write, mode: Mode, read: Read) -> bool:
     return mode.replaces and (not read.names_files if write.skip_unchanged is None else write.skip_unchanged)
 
 
-def _ddl(
-    contract: Contract, target: TableRef, columns: tuple[TableColumn, ...], world: World
-) -> tuple[str, ...]:
+def _ddl(contract: Contract, target: TableRef, columns: tuple[TableColumn, ...], world: World) -> tuple[str, ...]:
     if world.target is None:
         return (
             *create_schema(target),

@@ -150,9 +150,7 @@ def _range(rule: Rule, locate: Locate) -> list[AnyRule]:
     if not isinstance(bounds.max if bounds.min is None else bounds.min, str):
         sides += [f"NOT ({column} <=> CAST('NaN' AS DOUBLE))"]
     predicate = _or_null(bounds.column, " AND ".join(sides))
-    return [
-        _row(rule, f"{bounds.column}_in_range", predicate, [bounds.column], f"{bounds.column}_out_of_range")
-    ]
+    return [_row(rule, f"{bounds.column}_in_range", predicate, [bounds.column], f"{bounds.column}_out_of_range")]
 
 
 def _regex(rule: Rule, locate: Locate) -> list[AnyRule]:
@@ -177,9 +175,7 @@ def _reference(rule: Rule, locate: Locate) -> list[AnyRule]:
     assert rule.referential_integrity is not None
     given = rule.referential_integrity
     match = f"r.{quote(given.key)} = j.{quote(given.column)}"
-    predicate = _or_null(
-        given.column, f"EXISTS (SELECT 1 FROM {locate(given.table).sql} AS r WHERE {match})", "j"
-    )
+    predicate = _or_null(given.column, f"EXISTS (SELECT 1 FROM {locate(given.table).sql} AS r WHERE {match})", "j")
     return [_row(rule, f"{given.column}_known", predicate, [given.column], f"unknown_{given.column}")]
 
 

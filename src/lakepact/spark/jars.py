@@ -42,9 +42,7 @@ def cache_folder() -> Path:
 def jars(packages: tuple[str, ...] = ()) -> list[Path]:
     """The jars of Delta and of these packages, from the cache or else from Maven."""
     wanted = ",".join((DELTA, *packages))
-    folder = (
-        cache_folder() / "jars" / hashlib.sha256("\n".join((wanted, *IN_SPARK)).encode()).hexdigest()[:16]
-    )
+    folder = cache_folder() / "jars" / hashlib.sha256("\n".join((wanted, *IN_SPARK)).encode()).hexdigest()[:16]
     if not (folder / "complete").is_file():
         _resolve(wanted, folder)
     return sorted(folder.glob("*.jar"))
@@ -60,9 +58,7 @@ def _resolve(wanted: str, folder: Path) -> None:
         found = sorted(Path(work, "jars").glob("*.jar"))
         if done.returncode or not found:
             reason = _reason(done.stderr + done.stdout)
-            raise MachineError(
-                f"Maven packages {wanted} cannot be fetched: {reason}; check the network or a proxy"
-            )
+            raise MachineError(f"Maven packages {wanted} cannot be fetched: {reason}; check the network or a proxy")
         folder.mkdir(exist_ok=True)
         for jar in found:
             shutil.move(str(jar), folder / jar.name)
@@ -70,10 +66,6 @@ def _resolve(wanted: str, folder: Path) -> None:
 
 
 def _reason(log: str) -> str:
-    lines = [
-        line.strip()
-        for line in log.splitlines()
-        if "unresolved" in line.lower() or "not found" in line.lower()
-    ]
+    lines = [line.strip() for line in log.splitlines() if "unresolved" in line.lower() or "not found" in line.lower()]
     rest = [line.strip() for line in log.splitlines() if line.strip()]
     return (lines or rest or ["no reason given"])[-1][:300]

@@ -60,12 +60,8 @@ def new_session(spark: SparkSession) -> SparkSession:
 def _usable(session: SparkSession | None) -> SparkSession:
     if session is None:
         raise MachineError("spark.ambient is true, but no Spark session is running here")
-    if "delta" not in str(session.conf.get("spark.sql.extensions", "")).lower() and not _on_databricks(
-        session
-    ):
-        raise MachineError(
-            "the Spark session that is already running here was started without Delta's extension"
-        )
+    if "delta" not in str(session.conf.get("spark.sql.extensions", "")).lower() and not _on_databricks(session):
+        raise MachineError("the Spark session that is already running here was started without Delta's extension")
     return session
 
 

@@ -72,9 +72,7 @@ def is_ingestion(document: Document) -> bool:
 
 
 def is_table(document: Document) -> bool:
-    return "table" not in document and all(
-        key in document for key in ("catalog", "schema", "name", "columns")
-    )
+    return "table" not in document and all(key in document for key in ("catalog", "schema", "name", "columns"))
 
 
 def from_table(document: Document, _read: Read) -> Document:

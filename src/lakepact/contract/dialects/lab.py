@@ -54,11 +54,7 @@ def _joined(native: Document, parts: list[tuple[str, Document]], key: str) -> An
 
 
 def _deduplications(steps: Any) -> int:
-    return (
-        sum("deduplicate" in step for step in steps if isinstance(step, dict))
-        if isinstance(steps, list)
-        else 0
-    )
+    return sum("deduplicate" in step for step in steps if isinstance(step, dict)) if isinstance(steps, list) else 0
 
 
 def _part(entry: Any, place: str, native: Document, problems: list[Problem]) -> tuple[str, Document]:
@@ -94,9 +90,7 @@ def _field_and_condition(rule: Document, columns: list[str]) -> tuple[str, str]:
     field = rule.get("field") or derived[0]
     condition = rule.get("condition") or derived[1]
     if not field or not condition:
-        raise ValueError(
-            f"rule {rule.get('name')!r} does not say what it checks; add `field` and `condition`"
-        )
+        raise ValueError(f"rule {rule.get('name')!r} does not say what it checks; add `field` and `condition`")
     if columns and field not in columns:
         raise ValueError(f"the contract has no column {field!r}{hint(str(field), columns)}")
     return str(field), str(condition).strip().rstrip(".")
@@ -105,9 +99,7 @@ def _field_and_condition(rule: Document, columns: list[str]) -> tuple[str, str]:
 def _by_name(name: str, columns: list[str]) -> tuple[str | None, str | None]:
     for pattern, condition in NAMES.items():
         if found := pattern.fullmatch(name):
-            identified = (
-                [f"{found[1]}_id", found[1]] if "dedup" in condition else [found[1], f"{found[1]}_id"]
-            )
+            identified = [f"{found[1]}_id", found[1]] if "dedup" in condition else [found[1], f"{found[1]}_id"]
             return next((column for column in identified if column in columns), None), condition
     return None, None
 
@@ -126,9 +118,7 @@ def _time(columns: list[Document]) -> str:
     times = [str(column["name"]) for column in columns if str(column.get("type")).lower() in TIMES]
     if len(times) != 1:
         found = ", ".join(times) or "none"
-        raise ValueError(
-            f"newest by which timestamp or date? found {found}; write a deduplicate step instead"
-        )
+        raise ValueError(f"newest by which timestamp or date? found {found}; write a deduplicate step instead")
     return times[0]
 
 

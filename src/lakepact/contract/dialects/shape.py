@@ -57,9 +57,7 @@ def _is_short(value: Any, name: str, shape: Shape) -> bool:
     return isinstance(value, shape.short.get(name, ()))
 
 
-def _key_problems(
-    key: str, value: Any, place: str, known: tuple[str, ...], shape: Shape
-) -> Iterator[Problem]:
+def _key_problems(key: str, value: Any, place: str, known: tuple[str, ...], shape: Shape) -> Iterator[Problem]:
     name = re.sub(r"\.\d+", "[]", place)
     if not known or key in known:
         yield from shape_problems(value, shape, place)
