@@ -144,7 +144,7 @@ def test_an_imbalance_shows_the_sum() -> None:
     ],
 )
 def test_a_mode_reads_what_its_commit_counted(mode: str, commit: dict[str, int] | None, written: Written) -> None:
-    assert MODES[mode].counts(commit, 7) == written
+    assert MODES[mode].counts(commit, {}, 7) == written
 
 
 # ------------------------------------------------------------------ commits

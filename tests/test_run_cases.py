@@ -18,6 +18,15 @@ pytestmark = pytest.mark.spark
 
 @pytest.mark.parametrize("case", cases("runs"))
 def test_run(case: dict[str, Any], make_project: MakeProject, spark: Any) -> None:
+    _run(case, make_project, spark)
+
+
+@pytest.mark.parametrize("case", cases("modes"))
+def test_mode(case: dict[str, Any], make_project: MakeProject, spark: Any) -> None:
+    _run(case, make_project, spark)
+
+
+def _run(case: dict[str, Any], make_project: MakeProject, spark: Any) -> None:
     contract = {"table": "silver.t", "source": {"path": "{path.landing}/in.csv"}, **case["contract"]}
     for batch in case["batches"]:
         project = make_project([{**contract, **batch.get("contract", {})}], {"landing/in.csv": batch["csv"]})
@@ -38,6 +47,9 @@ def _check(record: RunRecord, batch: dict[str, Any], project: Project) -> None:
         assert getattr(record.rows, name) == count, name
     if "table" in batch:
         assert _texts(_rows(project, "silver.t")) == _texts(batch["table"])
+    if "some" in batch:
+        wanted = batch["some"]
+        assert _texts([_only(row, wanted) for row in _rows(project, "silver.t")]) == _texts(wanted)
     if "quarantine" in batch:
         kept = [{**row, "_reasons": sorted(row["_reasons"])} for row in _rows(project, "silver.t_quarantine")]
         wanted = [{**row, "_reasons": sorted(row["_reasons"])} for row in batch["quarantine"]]

@@ -7,7 +7,7 @@ import sys
 from datetime import datetime, timezone
 from typing import Any
 
-from _reference.examples import CONTRACT, RULE_EXAMPLES, STEP_EXAMPLES
+from _reference.examples import CONTRACT, MODE_EXAMPLES, RULE_EXAMPLES, STEP_EXAMPLES
 from _reference.markdown import code, name, names, one_line, page, sentence, table
 from lakepact.contract.model import MODES as MODE_NAMES
 from lakepact.contract.model import Contract, Rule, Step
@@ -84,7 +84,7 @@ def modes() -> str:
         for mode in MODES.values()
     ]
     built = table(("mode", "also called", "needs `keys`", "replaces the table"), rows)
-    return page("Write modes", words, built, *map(_mode, MODES.values()), _later())
+    return page("Write modes", words, built, *map(_mode, MODES.values()))
 
 
 def _aliases(mode: str) -> list[str]:
@@ -97,16 +97,16 @@ def _yes(fact: bool) -> str:
 
 def _mode(mode: Mode) -> str:
     said = (sys.modules[mode.statement.__module__].__doc__ or "").partition(": ")[2]
-    write = {"mode": mode.name, **({"keys": ["order_id"]} if mode.needs_keys else {})}
-    plan = _plan({**CONTRACT, "write": write})
-    return f"## {name(mode.name)}\n\n{sentence(said)}\n\n{code(plan.write)}"
-
-
-def _later() -> str:
-    waiting = dict.fromkeys(meant for meant in MODE_NAMES.values() if meant not in MODES)
-    rows = [(name(mode), names(_aliases(mode))) for mode in waiting]
-    words = "These names are known, and refused: `validate` says that they are not built into this version."
-    return f"## Not built in\n\n{words}\n\n{table(('mode', 'also called'), rows)}"
+    write = {
+        "mode": mode.name,
+        **({"keys": ["order_id"]} if mode.needs_keys else {}),
+        **MODE_EXAMPLES.get(mode.name, {}),
+    }
+    plan = _plan({**CONTRACT, "source": {"table": "bronze.orders", "complete": mode.complete}, "write": write})
+    changes = (
+        f"What must change is found first:\n\n{code(plan.changes)}\n\nand then written:\n\n" if plan.changes else ""
+    )
+    return f"## {name(mode.name)}\n\n{sentence(said)}\n\n{changes}{code(plan.write)}"
 
 
 def _plan(document: dict[str, Any]) -> Plan:

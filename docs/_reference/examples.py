@@ -60,3 +60,8 @@ STEP_EXAMPLES: dict[str, Example] = {
     "deduplicate": {"deduplicate": {"keys": ["order_id"], "order_by": "updated_at DESC NULLS LAST"}},
     "stamp": {"stamp": ["ingested_at", "source_file"]},
 }
+
+MODE_EXAMPLES: dict[str, Example] = {
+    "cdc_merge": {"sequence_by": "updated_at", "op_column": "amount"},
+    "scd2_historical": {"effective_from": "updated_at"},
+}

@@ -310,11 +310,54 @@ def _one_key(part: Part, what: str, besides: frozenset[str] = frozenset()) -> No
         raise ValueError(f"a {what} says exactly one thing; found {found} (one of {', '.join(kinds)})")
 
 
+class HistoryColumns(Part):
+    """What the columns of a history are called."""
+
+    valid_from: ColumnName = "valid_from"
+    valid_to: ColumnName = "valid_to"
+    is_current: ColumnName = "is_current"
+    row_hash: ColumnName = "row_hash"
+    changed_columns: ColumnName = "changed_columns"
+
+
+Operation = Literal["insert", "update", "delete"]
+OPERATIONS: dict[str, Operation] = {"I": "insert", "U": "update", "D": "delete"}
+
+
 class Write(Part):
     """How the batch meets the table."""
 
     mode: Mode = Field(description="how accepted rows meet those that are there")
     keys: Names = Field((), description="columns that identify a row")
+    sequence_by: ColumnName | None = Field(
+        None,
+        description="upsert, cdc: an older row never overwrites a newer one, in whatever order they come",
+    )
+    partition_column: ColumnName | None = Field(None, description="overwrite: replace only one partition …")
+    partition_value: Scalar | None = Field(None, description="… namely this one")
+    replace_partitions: StrictBool = Field(False, description="overwrite: replace the partitions in the batch")
+    replace_partitions_source_complete: StrictBool = Field(
+        False,
+        description="the source holds the whole of each partition it brings; replace_partitions needs it",
+    )
+    hash_keys: Names = Field((), description="hash diff: columns whose change counts; default: all but the keys")
+    hash_exclude_columns: Names = Field((), description="hash diff, history: columns whose change does not count")
+    append_versions: StrictBool = Field(False, description="hash diff: add changed rows instead of updating them")
+    effective_from: ColumnName | None = Field(None, description="history: when a row became true; default: now")
+    track: Names = Field((), description="history: columns whose change makes a version; default: all but keys")
+    late: Literal["apply", "ignore", "reject"] = Field("apply", description="history: what becomes of late rows")
+    apply_as_deletes: str | None = Field(None, description="history: rows for which this is true end their key")
+    history: HistoryColumns = HistoryColumns()
+    max_delete_ratio: float | None = Field(
+        None, ge=0, le=1, description="snapshot: at most this share of the active rows may disappear"
+    )
+    hard_delete: StrictBool = Field(False, description="snapshot: rows that disappear are deleted, not marked")
+    op_column: ColumnName = Field("op_type", description="cdc: the column that says what happened")
+    op_codes: dict[str, Operation] = Field(
+        default_factory=lambda: dict(OPERATIONS), description="cdc: what codes mean; case does not matter"
+    )
+    deleted_column: ColumnName = Field("is_deleted", description="cdc: the mark of a deleted row")
+    null_keys: Literal["fail", "keep"] = Field("fail", description="append_dedup: rows without a key")
     allow_empty: StrictBool = Field(False, description="true: an empty source may replace the table")
     skip_unchanged: StrictBool | None = Field(
         None,

@@ -28,6 +28,8 @@ GRAINS: dict[str, dict[str, str]] = {
         "rows_inserted": "bigint",
         "rows_updated": "bigint",
         "rows_deleted": "bigint",
+        "rows_soft_deleted": "bigint",
+        "rows_expired": "bigint",
         "rows_unchanged": "bigint",
         "rows_quarantined": "bigint",
         "rows_deduplicated": "bigint",

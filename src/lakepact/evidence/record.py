@@ -41,6 +41,8 @@ class Rows:
     inserted: int | None = None
     updated: int | None = None
     deleted: int | None = None
+    soft_deleted: int | None = None
+    expired: int | None = None
     unchanged: int | None = None
     quarantined: int | None = None
     quarantine_added: int | None = None

@@ -11,6 +11,7 @@ from lakepact.plan.expressions import expression_problems, order_problems, predi
 from lakepact.plan.modes import MODES
 from lakepact.plan.read import format_of, upstreams
 from lakepact.plan.tables import select_problems, tables_in
+from lakepact.plan.target import write_keys
 from lakepact.plugins import hint
 
 Found = Iterator[Problem]
@@ -55,19 +56,100 @@ def _write(contract: Contract) -> Found:
     write = contract.write
     if write is None:
         return
-    mode = MODES.get(write.mode)
-    if mode is None:
-        yield Problem(f"{write.mode} is not built into this version{hint('', MODES)}", "write.mode")
-        return
-    if mode.needs_keys and not write.keys:
+    mode = MODES[write.mode]
+    if mode.needs_keys and not write_keys(write):
         yield Problem(f"{mode.name} needs keys: the columns that identify a row", "write.keys")
-    if write.allow_empty and not mode.replaces:
-        yield Problem(f"only for modes that replace the table, not for {mode.name}", "write.allow_empty")
-    if write.skip_unchanged is not None and not mode.replaces:
-        yield Problem(f"only for modes that replace the table, not for {mode.name}", "write.skip_unchanged")
+    for option, modes in OPTIONS.items():
+        if option in write.model_fields_set and mode.name not in modes:
+            yield Problem(f"only for {' and '.join(modes)}, not for {mode.name}", f"write.{option}")
     if mode.replaces and contract.source is not None and contract.source.window is not None:
-        yield Problem(f"{mode.name} would replace the whole table with one window of its source", "source.window")
-    yield from _known(contract, write.keys, "write.keys")
+        yield Problem(f"{mode.name} would replace the table with one window of its source", "source.window")
+    if write.apply_as_deletes is not None:
+        found = predicate_problems(write.apply_as_deletes, known_columns(contract))
+        yield from (Problem(message, "write.apply_as_deletes") for message in found)
+
+
+def _write_columns(contract: Contract) -> Found:
+    for field in NAMES_COLUMNS:
+        named = getattr(contract.write, field, None) or ()
+        yield from _known(contract, (named,) if isinstance(named, str) else named, f"write.{field}")
+    if contract.write is not None and contract.write.mode == "cdc_merge":
+        yield from _known(contract, (contract.write.op_column,), "write.op_column")
+
+
+NAMES_COLUMNS = (
+    "keys", "hash_keys", "hash_exclude_columns", "track", "sequence_by", "effective_from", "partition_column",
+)  # fmt: skip
+OPTIONS = {
+    "sequence_by": ("scd1_upsert", "scd1_hash_diff", "cdc_merge", "append_dedup"),
+    "allow_empty": ("scd0_overwrite",),
+    "skip_unchanged": ("scd0_overwrite",),
+    "partition_column": ("scd0_overwrite",),
+    "partition_value": ("scd0_overwrite",),
+    "replace_partitions": ("scd0_overwrite",),
+    "replace_partitions_source_complete": ("scd0_overwrite",),
+    "hash_keys": ("scd1_hash_diff",),
+    "hash_exclude_columns": ("scd1_hash_diff", "scd2_historical"),
+    "append_versions": ("scd1_hash_diff",),
+    "effective_from": ("scd2_historical",),
+    "track": ("scd2_historical",),
+    "late": ("scd2_historical",),
+    "apply_as_deletes": ("scd2_historical",),
+    "history": ("scd2_historical",),
+    "max_delete_ratio": ("snapshot_soft_delete",),
+    "hard_delete": ("snapshot_soft_delete",),
+    "op_column": ("cdc_merge",),
+    "op_codes": ("cdc_merge",),
+    "deleted_column": ("cdc_merge",),
+    "null_keys": ("append_dedup",),
+}
+
+
+def _partitions(contract: Contract) -> Found:
+    """What an overwrite of partitions must say, so that it replaces no more than it should."""
+    write = contract.write
+    if write is None:
+        return
+    if (write.partition_column is None) != (write.partition_value is None):
+        yield Problem("partition_column and partition_value belong together", "write.partition_value")
+    if write.partition_column and write.partition_column not in contract.layout.partition_by:
+        yield Problem(f"{write.partition_column!r} is not one of layout.partition_by", "write.partition_column")
+    if write.replace_partitions and write.partition_column:
+        yield Problem("either the partition named or those of the batch, not both", "write.replace_partitions")
+    if write.replace_partitions and not contract.layout.partition_by:
+        yield Problem("needs layout.partition_by", "write.replace_partitions")
+    if write.replace_partitions and not write.replace_partitions_source_complete:
+        message = "needs replace_partitions_source_complete: true, or rows the source left out would be lost"
+        yield Problem(message, "write.replace_partitions")
+
+
+def _sequence(contract: Contract) -> Found:
+    write = contract.write
+    if write is None or write.sequence_by:
+        return
+    if write.mode == "cdc_merge":
+        yield Problem("cdc_merge needs sequence_by: which event of a key is the latest", "write.sequence_by")
+    if write.append_versions:
+        yield Problem("append_versions needs sequence_by: which version of a key is the latest", "write.sequence_by")
+
+
+def _snapshot(contract: Contract) -> Found:
+    """What is not in the batch is taken for gone, so the batch must be everything there is."""
+    source, write = contract.source, contract.write
+    if source is None or write is None or not MODES[write.mode].complete:
+        return
+    if not source.complete:
+        yield Problem(f"{write.mode} needs complete: true, the source's whole current state", "source.complete")
+    if source.window is not None:
+        yield Problem(f"{write.mode} cannot read a window of its source", "source.window")
+    if source.filter is not None:
+        yield Problem(f"{write.mode} cannot filter its source: rows left out would be taken for gone", "source.filter")
+    for number, step in enumerate(contract.transform):
+        if step.filter is not None:
+            yield Problem(
+                f"{write.mode} cannot filter: rows left out would be taken for gone",
+                f"transform.{number}.filter",
+            )
 
 
 def _quarantine(contract: Contract) -> Found:
@@ -178,14 +260,8 @@ def _rule_columns(rule: Rule) -> tuple[str, ...]:
 
 
 CHECKS: tuple[Callable[[Contract], Found], ...] = (
-    _columns,
-    _source,
-    _steps,
-    _rules,
-    _write,
-    _quarantine,
-    _layout,
-)
+    _columns, _source, _steps, _rules, _write, _write_columns, _partitions, _sequence, _snapshot, _quarantine, _layout,
+)  # fmt: skip
 
 
 def find_warnings(contract: Contract) -> list[str]:

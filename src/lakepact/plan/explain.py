@@ -16,7 +16,10 @@ def statements(plan: Plan) -> list[tuple[str, str]]:
     if plan.quarantine:
         found += [("prepare quarantine", sql) for sql in plan.quarantine.prepare]
         found.append(("quarantine", plan.quarantine.insert))
-    return [*found, ("accept", plan.accepted), ("write", plan.write)]
+    found.append(("accept", plan.accepted))
+    found += [("guard", guard.sql) for guard in plan.guards]
+    found += [("changes", plan.changes)] if plan.changes else []
+    return [*found, ("write", plan.write)]
 
 
 def as_dict(plan: Plan) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from lakepact.plan.plan import Plan
 from lakepact.plan.rules import AnyRule, BatchRule, ColumnsRule, KeyRule, RowRule
-from lakepact.plan.target import Written
+from lakepact.plan.target import Written, write_keys
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,8 @@ class Outcome:
     doubles: dict[str, list[str]] = field(default_factory=dict)
     missing: dict[str, list[str]] = field(default_factory=dict)
     ignored_columns: tuple[str, ...] = ()
+    effects: dict[str, int] = field(default_factory=dict)
+    refusals: list[str] = field(default_factory=list)
     written: Written | None = None
     quarantine_added: int = 0
     version_before: int | None = None
@@ -90,11 +92,11 @@ def reasons_to_stop(plan: Plan, outcome: Outcome) -> list[str]:
     found = [_explain(v) for v in verdicts(plan, outcome) if v.rule.action == "fail" and not v.ok]
     if plan.mode.needs_keys and counts.get("null_keys"):
         assert plan.contract.write is not None
-        keys = ", ".join(plan.contract.write.keys)
+        keys = ", ".join(write_keys(plan.contract.write))
         found.append(f"{counts['null_keys']:,} accepted row(s) have no value in their key ({keys})")
     if plan.refuse_empty and counts.get("accepted") == 0:
         found.append("the source is empty, and would empty the table; say write.allow_empty: true if it may")
-    return found + _too_many_rejected(plan, counts)
+    return found + _too_many_rejected(plan, counts) + outcome.refusals
 
 
 def _too_many_rejected(plan: Plan, counts: Mapping[str, int]) -> list[str]:

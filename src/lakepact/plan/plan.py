@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from lakepact.contract.model import Contract, Write
 from lakepact.errors import PlanError, Problem
-from lakepact.names import TableRef, quoted
+from lakepact.names import TableRef, literal, quote, quoted
 from lakepact.plan.changes import diff
 from lakepact.plan.check import find_problems, find_warnings
 from lakepact.plan.columns import TableColumn, table_columns
@@ -29,7 +29,7 @@ from lakepact.plan.rules import (
     named,
 )
 from lakepact.plan.state import RunIdentity, Window, World
-from lakepact.plan.target import Mode, Target
+from lakepact.plan.target import Guard, Mode, Target, write_keys
 from lakepact.plan.tuning import session_settings
 
 
@@ -63,6 +63,8 @@ class Plan:
     ddl: tuple[str, ...]
     quarantine: QuarantinePlan | None
     mode: Mode
+    guards: tuple[Guard, ...]
+    changes: str | None
     write: str
     expressions: tuple[str, ...]
     settings: Mapping[str, str]
@@ -91,9 +93,10 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
     rules = _all_rules(contract, columns, read, places)
     rows = tuple(rule for rule in rules if isinstance(rule, RowRule))
     batch = tuple(rule for rule in rules if isinstance(rule, BatchRule))
-    mode, target = MODES[contract.write.mode], places.locate(contract.name)
+    mode, table = MODES[contract.write.mode], places.locate(contract.name)
+    target = Target(table.sql, columns, contract.write, run)
     skip = _skips_unchanged(contract.write, mode, read)
-    judgement = judge(contract, columns, rows, batch, contract.write.keys, read.keeps_corrupt, run)
+    judgement = judge(contract, columns, rows, batch, _guarded_keys(contract.write), read.keeps_corrupt, run)
     print_ = fingerprint(contract)
     return Plan(
         contract=contract,
@@ -101,22 +104,24 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
         run=run,
         window=window,
         world=world,
-        target=target,
+        target=table,
         columns=columns,
         read=read,
         judgement=judgement,
         rules=rules,
         accepted=f"SELECT {quoted(c.name for c in columns)} FROM `judged` WHERE {ACCEPTED}",
         materialise=skip or not world.observes_writes or _needs_batch_first(contract, rules, mode),
-        refuse_empty=mode.replaces and not contract.write.allow_empty and world.target is not None,
+        refuse_empty=(mode.replaces or mode.complete) and not contract.write.allow_empty and bool(world.target),
         probe=f"SELECT * FROM ({judgement.sql}) WHERE {ACCEPTED} LIMIT 1",
         skip_unchanged=skip,
-        ddl=_ddl(contract, target, columns, world),
+        ddl=_ddl(contract, table, (*columns, *mode.adds(contract.write)), world),
         quarantine=_quarantine(contract, world, columns, rows, print_, run, places),
         mode=mode,
-        write=mode.statement(Target(target.sql, columns, contract.write.keys)),
+        guards=tuple(g for g in mode.guards(target) if world.target or not g.reads_table),
+        changes=mode.changes(target) if mode.changes else None,
+        write=mode.statement(target),
         expressions=_expressions(contract),
-        settings=session_settings(world),
+        settings={**session_settings(world), **mode.settings(contract.write)},
         warnings=tuple(find_warnings(contract)),
     )
 
@@ -124,14 +129,31 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
 def _all_rules(contract: Contract, columns: tuple[TableColumn, ...], read: Read, places: Places) -> tuple[AnyRule, ...]:
     asked = compile_rules(contract.quality, places.locate)
     given = implicit_rules(contract, columns, read.keeps_corrupt)
-    return named((*ranking_rule(contract), *given, *asked, *_key_guard(contract, asked)))
+    return named((*ranking_rule(contract), *given, *_operations(contract), *asked, *_key_guard(contract, asked)))
+
+
+def _operations(contract: Contract) -> tuple[RowRule, ...]:
+    """A change event must say what happened in a word we know."""
+    assert contract.write is not None
+    write = contract.write
+    if write.mode != "cdc_merge":
+        return ()
+    codes = ", ".join(literal(code.upper()) for code in write.op_codes)
+    known = f"upper(trim({quote(write.op_column)})) IN ({codes})"
+    return (RowRule("operation_known", "unknown_operation", known, frozenset({write.op_column.lower()})),)
+
+
+def _guarded_keys(write: Write) -> tuple[str, ...]:
+    """Keys that must have a value."""
+    return () if write.null_keys == "keep" else write_keys(write)
 
 
 def _key_guard(contract: Contract, asked: tuple[AnyRule, ...]) -> tuple[KeyRule, ...]:
     """Modes that match by key need each key once; where that is already certain, nobody has to look."""
     assert contract.write is not None
-    keys = set(contract.write.keys)
-    if not MODES[contract.write.mode].needs_keys:
+    unique = MODES[contract.write.mode].unique(contract.write)
+    keys = set(unique)
+    if not keys:
         return ()
     dedupe = deduplication(contract)
     deduplicated = dedupe is not None and set(dedupe.keys) <= keys
@@ -139,17 +161,24 @@ def _key_guard(contract: Contract, asked: tuple[AnyRule, ...]) -> tuple[KeyRule,
     quarantined = any(r.unique and r.action == "quarantine" and set(r.unique) <= keys for r in contract.quality)
     if deduplicated or looked_at or quarantined:
         return ()
-    return (KeyRule("unique_keys", contract.write.keys, description="each key stands once in the batch"),)
+    return (KeyRule("unique_keys", unique, description="each key stands once in the batch"),)
 
 
 def _needs_batch_first(contract: Contract, rules: tuple[AnyRule, ...], mode: Mode) -> bool:
     """Whether anything can stop the write: then the batch is judged as a whole before a row is written."""
     stops = any(rule.action == "fail" and not isinstance(rule, ColumnsRule) for rule in rules)
-    return stops or deduplication(contract) is not None or mode.needs_keys or contract.quarantine.max_ratio is not None
+    return (
+        stops
+        or deduplication(contract) is not None
+        or mode.changes is not None
+        or bool(contract.write and contract.write.partition_column)
+        or contract.quarantine.max_ratio is not None
+    )
 
 
 def _skips_unchanged(write: Write, mode: Mode, read: Read) -> bool:
-    return mode.replaces and (not read.names_files if write.skip_unchanged is None else write.skip_unchanged)
+    whole = mode.replaces and not write.partition_column and not write.replace_partitions
+    return whole and (not read.names_files if write.skip_unchanged is None else write.skip_unchanged)
 
 
 def _ddl(contract: Contract, target: TableRef, columns: tuple[TableColumn, ...], world: World) -> tuple[str, ...]:
@@ -185,4 +214,5 @@ def _expressions(contract: Contract) -> tuple[str, ...]:
     texts += [step.filter for step in contract.transform]
     texts += [text for step in contract.transform for text in (step.derive or {}).values()]
     texts += [contract.source.filter] if contract.source else []
+    texts += [contract.write.apply_as_deletes] if contract.write else []
     return tuple(text for text in texts if text is not None)

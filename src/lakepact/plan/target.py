@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from lakepact.contract.model import Write
+from lakepact.names import equal_keys, literal, quote, quoted, same
 from lakepact.plan.columns import TableColumn
+from lakepact.plan.state import RunIdentity
+
+BATCH = "`accepted`"
+CHANGES = "`changes`"
+EFFECT = "`_effect`"
 
 
 @dataclass(frozen=True)
 class Target:
-    """The table to write, as SQL sees it, and the view that holds the accepted rows."""
+    """The table to write, as SQL sees it, the batch's columns, and how the contract wants them written."""
 
     table: str
     columns: tuple[TableColumn, ...]
-    keys: tuple[str, ...] = ()
-    batch: str = "`accepted`"
+    write: Write
+    run: RunIdentity
 
     @property
     def names(self) -> list[str]:
         return [column.name for column in self.columns]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return self.write.keys or self.write.hash_keys
 
     @property
     def compared(self) -> list[str]:
@@ -30,30 +41,94 @@ class Target:
     def updated(self) -> list[str]:
         return [c.name for c in self.columns if c.name not in self.keys and not c.only_on_insert]
 
+    @property
+    def now(self) -> str:
+        return literal(self.run.now)
+
+    @property
+    def on_keys(self) -> str:
+        """Keys are never NULL past the guardrails, unless the contract takes NULL for a value."""
+        if self.write.null_keys == "keep":
+            return same(self.keys, "t", "s")
+        return equal_keys(self.keys, "t", "s")
+
+    @property
+    def is_new(self) -> str:
+        """True after a left join where the table has no row with the key."""
+        return f"t.{quote(self.keys[0])} IS NULL"
+
 
 @dataclass(frozen=True)
 class Written:
-    """What became of the accepted rows."""
+    """What became of the accepted rows, and of rows that were already there."""
 
     inserted: int = 0
     updated: int = 0
-    deleted: int = 0
     unchanged: int = 0
+    deleted: int = 0
+    soft_deleted: int = 0
+    expired: int = 0
 
     @property
     def rows(self) -> int:
         return self.inserted + self.updated + self.unchanged
 
 
+Counted = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A question asked before the write: the batch is refused where its answer is not 0.
+
+    One that reads the table need not be asked while there is none.
+    """
+
+    sql: str
+    message: str
+    reads_table: bool = False
+
+
 @dataclass(frozen=True)
 class Mode:
     """A write mode: one statement, and a few facts beside it.
 
-    `counts` reads what the commit itself reported; None stands for a write that made no commit.
+    changes    a SELECT of what must change, each row with its `_effect`; it is kept and counted first,
+               and where it is empty nothing is written
+    counts     what became of the accepted rows, from what the commit reported (None: no commit), what the
+               changes counted by effect, and how many rows were accepted
+    unique     columns that must be unique in the batch
+    adds       columns the mode keeps beside the contract's
     """
 
     name: str
     statement: Callable[[Target], str]
-    counts: Callable[[Mapping[str, int] | None, int], Written]
+    counts: Callable[[Counted | None, Counted, int], Written]
+    changes: Callable[[Target], str] | None = None
     needs_keys: bool = False
     replaces: bool = False
+    complete: bool = False
+    unique: Callable[[Write], tuple[str, ...]] = lambda write: ()
+    adds: Callable[[Write], tuple[TableColumn, ...]] = lambda write: ()
+    guards: Callable[[Target], tuple[Guard, ...]] = lambda target: ()
+    settings: Callable[[Write], Mapping[str, str]] = field(default=lambda write: {})
+
+
+def merge_counts(commit: Counted | None, effects: Counted, accepted: int) -> Written:
+    """For modes that merge by key: what Delta says of its own commit."""
+    del effects
+    inserted = commit.get("numTargetRowsInserted", 0) if commit else 0
+    updated = commit.get("numTargetRowsUpdated", 0) if commit else 0
+    return Written(inserted=inserted, updated=updated, unchanged=accepted - inserted - updated)
+
+
+def assignments(names: list[str]) -> str:
+    return ", ".join(f"t.{quote(name)} = s.{quote(name)}" for name in names)
+
+
+def insert_columns(names: list[str]) -> str:
+    return f"INSERT ({quoted(names)}) VALUES ({quoted(names, 's.')})"
+
+
+def write_keys(write: Write) -> tuple[str, ...]:
+    return write.keys or write.hash_keys

@@ -24,6 +24,7 @@ from lakepact.spark.read import read_source
 from lakepact.spark.session import new_session
 
 MOST_DOUBLES = 20
+EFFECTS = ("insert", "update", "delete", "soft_delete", "expire", "move", "tombstone")
 METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
 Progress = Callable[[str, str, Outcome], None]
@@ -58,10 +59,12 @@ def run_plan(plan: Plan, engine: Engine, outcome: Outcome) -> None:
         _parse_expressions(plan)
         _look_for_columns(plan, session, source, outcome)
     with step("judge"):
-        batch, observed = _judge(plan, session)
+        batch, observed = session.sql(plan.judgement.sql), Observation("lakepact")
         if plan.materialise:
-            batch, counted = _keep(plan, batch, observed)
+            batch, counted = _keep(plan, batch, _metrics(plan))
             _note_counts(outcome, counted)
+        else:
+            batch = batch.observe(observed, *_metrics(plan))
         batch.createOrReplaceTempView("judged")
         session.sql(plan.accepted).createOrReplaceTempView("accepted")
     with step("check"):
@@ -73,7 +76,7 @@ def run_plan(plan: Plan, engine: Engine, outcome: Outcome) -> None:
         with step("quarantine"):
             _quarantine(plan, session, outcome, engine.tables)
     with step("write"):
-        if not holds_same_rows(plan, outcome):
+        if _has_changes(plan, session, outcome):
             _sql(session, plan, outcome, plan.write)
         if not plan.materialise:
             _note_counts(outcome, observed.get)
@@ -141,22 +144,19 @@ def _look_for_columns(plan: Plan, session: SparkSession, source: DataFrame, outc
         raise QualityError(f"the source lacks the column(s) {', '.join(missing)}; it brings {brings}")
 
 
-def _judge(plan: Plan, session: SparkSession) -> tuple[DataFrame, Observation]:
-    observed = Observation("lakepact")
-    return session.sql(plan.judgement.sql).observe(observed, *_metrics(plan)), observed
-
-
 def _metrics(plan: Plan) -> list[Column]:
     content = [("content", plan.judgement.content)] if plan.skip_unchanged else []
     return [F.expr(sql).alias(name) for name, sql in (*plan.judgement.metrics, *content)]
 
 
-def _keep(plan: Plan, batch: DataFrame, observed: Observation) -> tuple[DataFrame, Mapping[str, Any]]:
-    """The batch, computed once and counted on the way; Spark Connect caches it, and counts what it cached."""
+def _keep(plan: Plan, frame: DataFrame, metrics: list[Column]) -> tuple[DataFrame, Mapping[str, Any]]:
+    """The frame, computed once and counted on the way; Spark Connect caches it, and counts what it cached."""
     if plan.world.observes_writes:
-        return batch.localCheckpoint(eager=True, storageLevel=StorageLevel.DISK_ONLY), observed.get
-    kept = batch.persist(StorageLevel.DISK_ONLY)
-    return kept, kept.agg(*_metrics(plan)).collect()[0].asDict()
+        observed = Observation()
+        kept = frame.observe(observed, *metrics).localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
+        return kept, observed.get
+    kept = frame.persist(StorageLevel.DISK_ONLY)
+    return kept, kept.agg(*metrics).collect()[0].asDict()
 
 
 def _note_counts(outcome: Outcome, counted: Mapping[str, Any]) -> None:
@@ -173,6 +173,9 @@ def _check(plan: Plan, session: SparkSession, outcome: Outcome) -> None:
         sql = f"SELECT {keys}, count(*) AS n FROM `accepted` GROUP BY {keys} HAVING count(*) > 1"
         found = session.sql(f"{sql} ORDER BY n DESC, {keys} LIMIT {MOST_DOUBLES + 1}").collect()
         outcome.doubles[rule.name] = [" / ".join(str(value) for value in row[:-1]) for row in found]
+    for guard in plan.guards:
+        answer = session.sql(guard.sql).collect()[0][0]
+        outcome.refusals += [f"{answer:,} {guard.message}"] if answer else []
     if plan.refuse_empty and not plan.materialise and not session.sql(plan.probe).take(1):
         outcome.counts["accepted"] = 0
     reasons = reasons_to_stop(plan, outcome)
@@ -197,12 +200,26 @@ def _quarantine(plan: Plan, session: SparkSession, outcome: Outcome, tables: Tab
     outcome.quarantine_added = commit.metrics.get("numOutputRows", 0) if commit else 0
 
 
+def _has_changes(plan: Plan, session: SparkSession, outcome: Outcome) -> bool:
+    """Whether there is anything to write; modes that compare with the table keep and count their changes first."""
+    if plan.changes is None:
+        return not holds_same_rows(plan, outcome)
+    changes, counted = _keep(plan, session.sql(plan.changes), [_count_effect(name) for name in EFFECTS])
+    outcome.effects = {name: int(count) for name, count in counted.items() if count}
+    changes.createOrReplaceTempView("changes")
+    return bool(outcome.effects)
+
+
+def _count_effect(name: str) -> Column:
+    return F.count_if(F.col("_effect") == name).alias(name)
+
+
 def _balance(plan: Plan, outcome: Outcome, tables: Tables) -> None:
     before = -1 if outcome.version_before is None else outcome.version_before
     commit = tables.commit(plan.target, plan.run.run_id, before)
     outcome.version_after = commit.version if commit else outcome.version_before
     outcome.commits = 1 if commit else 0
-    outcome.written = plan.mode.counts(commit.metrics if commit else None, outcome.counts["accepted"])
+    outcome.written = plan.mode.counts(commit.metrics if commit else None, outcome.effects, outcome.counts["accepted"])
     wrong = imbalance(outcome)
     if wrong:
         raise UnbalancedError(f"rows do not add up: {wrong}")

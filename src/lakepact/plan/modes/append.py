@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from lakepact.names import quoted
-from lakepact.plan.target import Mode, Target, Written
+from lakepact.plan.target import BATCH, Counted, Mode, Target, Written
 
 
 def statement(target: Target) -> str:
-    return f"INSERT INTO {target.table} BY NAME\nSELECT {quoted(target.names)} FROM {target.batch}"
+    return f"INSERT INTO {target.table} BY NAME\nSELECT {quoted(target.names)} FROM {BATCH}"
 
 
-def counts(commit: Mapping[str, int] | None, accepted: int) -> Written:
-    del accepted
+def counts(commit: Counted | None, effects: Counted, accepted: int) -> Written:
+    del effects, accepted
     return Written(inserted=commit.get("numOutputRows", 0) if commit else 0)
 
 

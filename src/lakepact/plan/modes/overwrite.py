@@ -1,19 +1,41 @@
-"""scd0_overwrite: the table becomes the accepted rows, in one commit."""
+"""scd0_overwrite: the table, one partition, or the partitions in the batch become the accepted rows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lakepact.names import quoted
-from lakepact.plan.target import Mode, Target, Written
+from lakepact.contract.model import Write
+from lakepact.names import literal, quote, quoted
+from lakepact.plan.target import BATCH, Counted, Guard, Mode, Target, Written
 
 
 def statement(target: Target) -> str:
-    return f"INSERT OVERWRITE {target.table} BY NAME\nSELECT {quoted(target.names)} FROM {target.batch}"
+    rows = f"SELECT {quoted(target.names)} FROM {BATCH}"
+    if target.write.partition_column:
+        return f"INSERT INTO {target.table} BY NAME REPLACE WHERE {_partition(target.write)}\n{rows}"
+    return f"INSERT OVERWRITE {target.table} BY NAME\n{rows}"
 
 
-def counts(commit: Mapping[str, int] | None, accepted: int) -> Written:
+def counts(commit: Counted | None, effects: Counted, accepted: int) -> Written:
+    del effects
     return Written(unchanged=accepted) if commit is None else Written(inserted=commit.get("numOutputRows", 0))
 
 
-OVERWRITE = Mode("scd0_overwrite", statement, counts, replaces=True)
+def guards(target: Target) -> tuple[Guard, ...]:
+    """One partition is replaced by rows of that partition alone."""
+    if not target.write.partition_column:
+        return ()
+    others = f"SELECT count(*) FROM {BATCH} WHERE NOT coalesce({_partition(target.write)}, FALSE)"
+    return (Guard(others, f"row(s) do not belong to the partition {_partition(target.write)}"),)
+
+
+def settings(write: Write) -> Mapping[str, str]:
+    mode = "dynamic" if write.replace_partitions else "static"
+    return {"spark.sql.sources.partitionOverwriteMode": mode}
+
+
+def _partition(write: Write) -> str:
+    return f"{quote(write.partition_column or '')} = {literal(write.partition_value)}"
+
+
+OVERWRITE = Mode("scd0_overwrite", statement, counts, replaces=True, guards=guards, settings=settings)

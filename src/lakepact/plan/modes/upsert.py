@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from lakepact.names import quote, quoted, same
+from lakepact.plan.target import (
+    BATCH,
+    CHANGES,
+    EFFECT,
+    Mode,
+    Target,
+    assignments,
+    insert_columns,
+    merge_counts,
+    write_keys,
+)
 
-from lakepact.names import equal_keys, quote, quoted, same
-from lakepact.plan.target import Mode, Target, Written
 
-
-def statement(target: Target) -> str:
-    changes = ", ".join(f"t.{quote(name)} = s.{quote(name)}" for name in target.updated)
-    update = f"WHEN MATCHED AND NOT ({same(target.compared, 't', 's')}) THEN UPDATE SET {changes}\n"
+def changes(target: Target) -> str:
+    """What the table does not hold yet; a row that is older than the table's is no change."""
+    differs = f"NOT ({same(target.compared, 't', 's')})" + _newer(target)
     return (
-        f"MERGE INTO {target.table} AS t\n"
-        f"USING (SELECT {quoted(target.names)} FROM {target.batch}) AS s\n"
-        f"ON {equal_keys(target.keys, 't', 's')}\n"
-        f"{update if target.compared else ''}"
-        f"WHEN NOT MATCHED THEN INSERT ({quoted(target.names)}) VALUES ({quoted(target.names, 's.')})"
+        f"SELECT {quoted(target.names, 's.')}, IF({target.is_new}, 'insert', 'update') AS {EFFECT}\n"
+        f"FROM {BATCH} AS s LEFT JOIN {target.table} AS t ON {target.on_keys}\n"
+        f"WHERE {target.is_new} OR ({differs})"
     )
 
 
-def counts(commit: Mapping[str, int] | None, accepted: int) -> Written:
-    inserted = commit.get("numTargetRowsInserted", 0) if commit else 0
-    updated = commit.get("numTargetRowsUpdated", 0) if commit else 0
-    return Written(inserted=inserted, updated=updated, unchanged=accepted - inserted - updated)
+def statement(target: Target) -> str:
+    update = f"WHEN MATCHED{_newer(target)} THEN UPDATE SET {assignments(target.updated)}\n"
+    return (
+        f"MERGE INTO {target.table} AS t USING {CHANGES} AS s ON {target.on_keys}\n"
+        f"{update if target.updated else ''}"
+        f"WHEN NOT MATCHED THEN {insert_columns(target.names)}"
+    )
 
 
-UPSERT = Mode("scd1_upsert", statement, counts, needs_keys=True)
+def _newer(target: Target) -> str:
+    if target.write.sequence_by is None:
+        return ""
+    sequence = quote(target.write.sequence_by)
+    return f" AND (t.{sequence} IS NULL OR s.{sequence} >= t.{sequence})"
+
+
+UPSERT = Mode("scd1_upsert", statement, merge_counts, changes, needs_keys=True, unique=write_keys)
