@@ -113,7 +113,8 @@ def test_every_unknown_selection_is_told_with_a_hint() -> None:
 
 def test_a_contract_is_held_back_by_an_upstream_that_failed() -> None:
     reader = contract("gold.k", "silver.o", upstream=["bronze.a"])
-    assert held_back(reader, {}) is None
-    assert held_back(reader, {"bronze.o": "failed"}) is None
-    assert held_back(reader, {"silver.o": "failed"}) == "silver.o"
-    assert held_back(reader, {"silver.o": "skipped", "bronze.a": "failed"}) == "bronze.a"
+    assert held_back(reader, []) is None
+    assert held_back(reader, [contract("bronze.o")]) is None
+    assert held_back(reader, [contract("silver.o")]) == "silver.o"
+    assert held_back(reader, [contract("bronze.a"), contract("silver.o")]) == "bronze.a"
+    assert held_back(contract("gold.r", "silver.o_quarantine"), [contract("silver.o")]) == "silver.o"

@@ -14,7 +14,7 @@ from lakepact.evidence.record import make_record, unplanned_record
 from lakepact.plan.commits import commit_text, find_commit, holds_same_rows, note_of
 from lakepact.plan.modes import MODES
 from lakepact.plan.outcome import Outcome, imbalance, reasons_to_stop, verdicts
-from lakepact.plan.plan import Plan
+from lakepact.plan.plan import Plan, fingerprint
 from lakepact.plan.state import TableState, World
 from lakepact.plan.target import Written
 
@@ -154,7 +154,8 @@ def test_a_commit_carries_the_run_the_contract_and_the_counts() -> None:
     outcome = counted(**{"failed:positive": 3})
     outcome.content = "123"
     made = plan(contract())
-    said = json.loads(commit_text(made, outcome))
+    assert "content" not in json.loads(commit_text(made, outcome)), "only a write says which rows it left"
+    said = json.loads(commit_text(made, outcome, outcome.content))
     assert (said["run_id"], said["contract"], said["table"]) == ("run-1", made.fingerprint, "silver.orders")
     assert (said["content"], said["rows"]) == ("123", COUNTS)
 
@@ -200,9 +201,16 @@ def test_a_note_of_somebody_else_says_nothing(text: str | None) -> None:
     ],
 )
 def test_a_table_holds_the_same_rows(last: str, content: str | None, columns: dict[str, str], same: bool) -> None:
-    world = World(target=TableState(1, columns, last_commit=last))
-    made = plan(contract(write={"mode": "scd0_overwrite"}), world)
+    document = contract(write={"mode": "scd0_overwrite"})
+    last = last.replace("{", f'{{"contract": "{fingerprint(document)}", ')
+    made = plan(document, World(target=TableState(1, columns, last_commit=last)))
     assert holds_same_rows(made, Outcome(content=content)) == same
+
+
+def test_another_contract_may_mean_other_rows_by_the_same_content() -> None:
+    state = TableState(1, COLUMNS, last_commit='{"contract": "another", "content": "1"}')
+    made = plan(contract(write={"mode": "scd0_overwrite"}), World(target=state))
+    assert not holds_same_rows(made, Outcome(content="1"))
 
 
 # ------------------------------------------------------------------ the record

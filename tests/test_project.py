@@ -173,7 +173,7 @@ def test_placeholders_are_what_the_environment_says(folder: Path) -> None:
     [contract] = api.validate(api.open_project(folder)).contracts
     assert contract.table == "silver_dev.orders"
     assert contract.source is not None
-    assert contract.source.path == f"{folder.resolve()}/landing/orders.csv"
+    assert contract.source.path == "landing/orders.csv", "a path of the project, wherever the project lies"
     [contract] = api.validate(api.open_project(folder, "prod")).contracts
     assert contract.source is not None
     assert (contract.table, contract.source.path) == ("silver.orders", "s3://bucket/landing/orders.csv")

@@ -15,7 +15,7 @@ from lakepact.contract.project import Project
 from lakepact.contract.project import open_project as _open_project
 from lakepact.delta.tables import LogTables, list_tables, rows_of
 from lakepact.driver.order import chosen, in_order
-from lakepact.errors import ContractError, LakepactExecutionError, Problem, ProjectError
+from lakepact.errors import ContractError, LakepactExecutionError, Problem, ProjectError, error_class
 from lakepact.evidence.record import RunRecord
 from lakepact.evidence.stores import JsonFiles
 from lakepact.jobs import Watch, new_run, open_site, places_of, run_all, world_of
@@ -102,9 +102,17 @@ def contract_files(project: Project) -> list[Path]:
     return found
 
 
-def contracts(project: Project, options: Options = Options()) -> list[Contract]:
-    """The project's contracts, or an error with all their problems."""
-    found = validate(project, (), options)
+def contracts(project: Project, options: Options = Options(), tables: Sequence[str] = ()) -> list[Contract]:
+    """The project's contracts, or an error with all their problems; overrides are for the tables named."""
+    if not options.overrides or not tables:
+        return _holding(validate(project, (), options))
+    plain = _holding(validate(project, (), replace(options, overrides=())))
+    files = [file for file, one in zip(contract_files(project), plain, strict=True) if one.name in tables]
+    changed = {one.name: one for one in _holding(validate(project, files, options))} if files else {}
+    return [changed.get(one.name, one) for one in plain]
+
+
+def _holding(found: Validation) -> list[Contract]:
     if found.problems:
         raise ContractError(found.problems)
     return list(found.contracts)
@@ -112,14 +120,14 @@ def contracts(project: Project, options: Options = Options()) -> list[Contract]:
 
 def plans(
     project: Project,
-    tables: Iterable[str] = (),
+    tables: Sequence[str] = (),
     options: Options = Options(),
     *,
     offline: bool = False,
     window: Window | None = None,
 ) -> list[Plan]:
     """What a run would do. `offline` looks at no table; else their Delta logs are read, without a JVM."""
-    found = contracts(project, options)
+    found = contracts(project, options, tables)
     places = places_of(project, found)
     looks = not offline and project.environment.catalog == "local"
     look = LogTables().state if looks else nothing_there
@@ -133,7 +141,7 @@ def nothing_there(table: TableRef) -> None:
 
 def run(
     project: Project | str | Path,
-    tables: Iterable[str] = (),
+    tables: Sequence[str] = (),
     options: Options = Options(),
     *,
     window: Window | None = None,
@@ -143,7 +151,7 @@ def run(
 ) -> list[RunRecord]:
     """Run contracts in order; each leaves a record. A failure holds back only what needs its table."""
     opened = project if isinstance(project, Project) else open_project(project)
-    found = contracts(opened, options)
+    found = contracts(opened, options, tables)
     selected = in_order(chosen(found, tables))
     if not selected:
         raise ContractError([Problem("nothing to run: every contract is disabled", "enabled", str(opened.root))])
@@ -152,7 +160,8 @@ def run(
     failed = [record for record in records if not record.ok]
     if failed and raise_on_failure:
         first = failed[0]
-        raise LakepactExecutionError(f"{first.pipeline}: {first.error}", first)
+        kind = error_class(first.error_class, LakepactExecutionError)
+        raise kind(f"{first.pipeline}: {first.error}", first)
     return records
 
 
@@ -168,7 +177,8 @@ def rows(project: Project, table: str, limit: int | None = None, options: Option
     found = rows_of(located, limit)
     if found is None:
         there = list_tables(project.place(project.environment.warehouse))
-        raise ProjectError(f"no table {table!r} here{hint(table, there)}")
+        not_run = "; its contract is there: run it first" if contract else hint(table, there)
+        raise ProjectError(f"no table {table!r} here{not_run}")
     return [mask_row(row, contract.masks, project.salt, _shown(contract)) for row in found] if contract else list(found)
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 
 @dataclass(frozen=True)
@@ -95,3 +95,12 @@ class EngineError(LakepactExecutionError):
     """Spark, Delta or the storage failed."""
 
     exit_code = 3
+
+
+E = TypeVar("E", bound=LakepactError)
+
+
+def error_class(name: str | None, family: type[E]) -> type[E]:
+    """The error of the family that a record names; the family itself where it names none of it."""
+    found = globals().get(name or "")
+    return found if isinstance(found, type) and issubclass(found, family) else family

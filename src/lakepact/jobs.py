@@ -55,14 +55,14 @@ class Site:
 def run_all(selected: list[Contract], site: Site, window: Window | None, watch: Watch) -> list[RunRecord]:
     """In order; a failure holds back only what reads its table."""
     records: list[RunRecord] = []
-    failed: dict[str, str] = {}
+    failed: list[Contract] = []
     for contract in selected:
         blocker = held_back(contract, failed)
         record = _skipped(contract, blocker, site) if blocker else _run_one(contract, site, window)
         watch.record(record)
         records.append(record)
         if not record.ok:
-            failed[contract.name] = record.status
+            failed.append(contract)
     return records
 
 
@@ -144,7 +144,7 @@ def _record(
 ) -> RunRecord:
     environment = site.project.environment_name
     if plan is None:
-        return unplanned_record(contract, run, error, "failed", _now(), environment)
+        return unplanned_record(contract, run, error, "failed", _now(), environment, outcome.secrets)
     engine = {"spark": site.engine.spark.version, "lakepact": __version__}
     return make_record(plan, outcome, error, _now(), environment, engine)
 

@@ -51,7 +51,8 @@ def mask_row(
 
     There only the columns in `clear` are shown: the source may call a masked value something else.
     """
-    shown = {k: mask_value(masks[k], v, salt) if k in masks else v for k, v in row.items()}
+    by_name = {name.lower(): mask for name, mask in masks.items()}
+    shown = {k: mask_value(by_name[k.lower()], v, salt) if k.lower() in by_name else v for k, v in row.items()}
     if masks and isinstance(shown.get("_row"), str):
         shown["_row"] = _mask_json(str(shown["_row"]), clear)
     return shown

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from lakepact import api
 from lakepact.cli.output import print_json, print_table
+from lakepact.contract.project import is_project
 from lakepact.errors import LakepactError, MachineError
 
 Check = Callable[[Path, "str | None"], str]
@@ -79,12 +80,16 @@ def _disk(folder: Path, env: str | None) -> str:
 
 
 def _project(folder: Path, env: str | None) -> str:
+    if not is_project(folder):
+        return "none here (lakepact init makes one)"
     project = api.open_project(folder, env)
     names = [contract.name for contract in api.contracts(project)]
     return f"{project.file.name} in {project.environment_name}: {len(names)} contract(s)"
 
 
 def _warehouse(folder: Path, env: str | None) -> str:
+    if not is_project(folder):
+        return "none here"
     project = api.open_project(folder, env)
     if project.environment.catalog == "spark":
         return "tables are in Spark's catalog"

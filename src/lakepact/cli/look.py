@@ -63,7 +63,7 @@ def show(table: str, folder: Path, env: str | None, limit: int | None, as_json: 
 
 
 # What a person seldom wants to see; `--json` shows all of it.
-BOOKKEEPING = frozenset({"_rules", "_row", "_quarantine_id", "_run_id", "_contract", "_quarantined_at"})
+BOOKKEEPING = frozenset({"_rules", "_row", "_quarantine_id", "_quarantine_run", "_contract", "_quarantined_at"})
 
 
 def for_people(row: dict[str, Any]) -> dict[str, Any]:

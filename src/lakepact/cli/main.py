@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -181,6 +182,11 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except Exception as error:
+        if os.environ.get("LAKEPACT_DEBUG"):
+            raise
+        sys.stderr.write(f"error: unexpected {type(error).__name__}: {error}\n(LAKEPACT_DEBUG=1 shows where)\n")
+        sys.exit(3)
 
 
 def _fail(error: LakepactError, *lines: str) -> None:

@@ -76,6 +76,8 @@ def demo(folder: Path, as_json: bool) -> int:
         shutil.copytree(example("orders"), folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("warehouse", ".*"))
         say(f"the example is in {folder}: see its contracts")
     project = api.open_project(folder)
+    if project.file.name != "orders":
+        raise ProjectError(f"{folder} holds another project, {project.file.name!r}; give an empty folder")
     records = run_project(project, [], api.Options())
     if exit_code(records):
         print_records("runs", records)

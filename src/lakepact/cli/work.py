@@ -13,11 +13,10 @@ from lakepact import api
 from lakepact.cli.look import print_records
 from lakepact.cli.output import print_json, say
 from lakepact.contract.project import Project
+from lakepact.errors import LakepactError, error_class
 from lakepact.evidence.record import RunRecord
 from lakepact.jobs import Watch
 from lakepact.plan.outcome import Outcome
-
-_EXIT = {"QualityError": 1, "UnbalancedError": 1, "ContractError": 2, "PlanError": 2, "ProjectError": 2}
 
 
 def run(tables: list[str], folder: Path, env: str | None, options: api.Options, as_json: bool) -> int:
@@ -38,7 +37,7 @@ def run_project(project: Project, tables: list[str], options: api.Options) -> li
 def exit_code(records: list[RunRecord]) -> int:
     """0 ok; otherwise that of the first run that failed, not of those it held back."""
     failed = [record for record in records if record.status == "failed"]
-    return _EXIT.get(failed[0].error_class or "", 3) if failed else 0
+    return error_class(failed[0].error_class, LakepactError).exit_code if failed else 0
 
 
 @contextmanager

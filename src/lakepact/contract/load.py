@@ -1,4 +1,4 @@
-"""file → dialect → policy packs → placeholders → --set → Contract, or every problem with its line."""
+"""file → dialect → policy pack → --set → placeholders → Contract, or every problem with its line."""
 
 from __future__ import annotations
 

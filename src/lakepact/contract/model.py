@@ -82,7 +82,7 @@ def _mode_name(value: Any) -> Any:
 # Names of columns that ride along with each row, or that the quarantine has for itself.
 RESERVED = frozenset({
     "_failed", "_rejected", "_duplicate", "_kept", "_source", "_text", "_broken", "_again", "_corrupt_record",
-    "_reasons", "_rules", "_row", "_quarantine_id", "_contract", "_quarantined_at",
+    "_reasons", "_rules", "_row", "_quarantine_id", "_quarantine_run", "_contract", "_quarantined_at",
 })  # fmt: skip
 
 ColumnName = Annotated[str, AfterValidator(_column_name)]

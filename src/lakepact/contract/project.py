@@ -90,7 +90,7 @@ class Project(Part):
         here, name = self.environment, self.environment.env or self.environment_name
         found = {"env": name, "env_short": here.env_short or name[:1]}
         found |= {f"catalog.{key}": value for key, value in here.catalogs.items()}
-        return found | {f"path.{key}": self.place(value) for key, value in here.paths.items()}
+        return found | {f"path.{key}": value for key, value in here.paths.items()}
 
     def place(self, path: str) -> str:
         """A path as it is used: relative ones start at the project folder."""

@@ -48,6 +48,7 @@ class LogTables:
             partition_by=tuple(metadata.partition_columns),
             properties=metadata.configuration,
             last_commit=newest.get("userMetadata"),
+            required=frozenset(field["name"] for field in fields if not field["nullable"]),
             bytes=sum(delta.get_add_actions().column("size_bytes").to_pylist()),
         )
 

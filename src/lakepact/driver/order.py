@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from graphlib import CycleError, TopologicalSorter
 
 from lakepact.contract.model import Contract
@@ -28,7 +28,7 @@ def in_order(contracts: Sequence[Contract]) -> list[Contract]:
     """Each after those it reads, otherwise by name; a circle is named."""
     by_name = {contract.name: contract for contract in contracts}
     written = [*(c.name for c in contracts), *(c.quarantine_table for c in contracts)]
-    double = next((name for name in by_name if written.count(name) > 1), None)
+    double = next((name for name in written if written.count(name) > 1), None)
     if double is not None:
         raise ContractError([Problem(f"two contracts write the table {double!r}")])
     writer = {contract.quarantine_table: contract.name for contract in contracts}
@@ -54,6 +54,7 @@ def chosen(contracts: Sequence[Contract], names: Iterable[str]) -> list[Contract
     return [known[name] for name in wanted]
 
 
-def held_back(contract: Contract, failed: Mapping[str, str]) -> str | None:
-    """The upstream that failed, if one did."""
-    return next((name for name in sorted(needs(contract)) if name in failed), None)
+def held_back(contract: Contract, failed: Collection[Contract]) -> str | None:
+    """The contract that failed and whose table or quarantine this one needs, if there is one."""
+    needed = needs(contract)
+    return next((one.name for one in failed if needed & {one.name, one.quarantine_table}), None)

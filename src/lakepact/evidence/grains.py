@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import zip_longest
 from typing import Any
 
 from lakepact.evidence.record import RunRecord
@@ -72,13 +73,13 @@ def grains(record: RunRecord) -> dict[str, list[dict[str, Any]]]:
         "sources": [{"location": source} for source in record.sources],
         "sinks": [{"location": record.sink, "quarantine": record.quarantine}] if record.sink else [],
         "expectations": [{**vars(e), "expectation": e.rule} for e in record.expectations],
-        "owners": [_owner(owner, record) for owner in record.owners],
+        "owners": [_owner(*pair, record) for pair in zip_longest(record.owners, record.roles, fillvalue="owner")],
     }
     return {grain: [_shaped(grain, {**key, **row}) for row in found[grain]] for grain in GRAINS}
 
 
-def _owner(owner: str, record: RunRecord) -> dict[str, Any]:
-    return {"owner": owner, "scope": "table", "ref": record.pipeline, "role": "owner"}
+def _owner(owner: str, role: str, record: RunRecord) -> dict[str, Any]:
+    return {"owner": owner, "scope": "table", "ref": record.pipeline, "role": role}
 
 
 def _shaped(grain: str, row: dict[str, Any]) -> dict[str, Any]:

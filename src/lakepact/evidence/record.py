@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime, timezone
 from typing import Any
@@ -78,6 +78,7 @@ class RunRecord:
     sink: str | None = None
     quarantine: str | None = None
     owners: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     expectations: tuple[Expectation, ...] = ()
     steps: Mapping[str, float] = field(default_factory=dict)
@@ -128,6 +129,7 @@ def make_record(
         sink=plan.contract.name,
         quarantine=plan.quarantine.table.name if plan.quarantine else None,
         owners=tuple(owner.name for owner in plan.contract.owners),
+        roles=tuple(owner.role for owner in plan.contract.owners),
         tags=plan.contract.tags,
         expectations=tuple(_expectation(verdict) for verdict in found),
         steps={name: round(seconds, 3) for name, seconds in outcome.steps.items()},
@@ -137,7 +139,7 @@ def make_record(
 
 def unplanned_record(
     contract: Contract, run: RunIdentity, error: BaseException | None, status: str, ended_at: datetime,
-    environment: str,
+    environment: str, secret: Sequence[str] = (),
 ) -> RunRecord:  # fmt: skip
     """For a run that ended before it had a plan: refused, or skipped because what it needs failed."""
     return RunRecord(
@@ -149,9 +151,10 @@ def unplanned_record(
         environment=environment,
         layer=contract.layer,
         error_class=type(error).__name__ if error else None,
-        error=str(error)[:LONGEST_ERROR] if error else None,
+        error=secrets.hide(str(error), secret)[:LONGEST_ERROR] if error else None,
         failed_step="plan" if error else None,
         owners=tuple(owner.name for owner in contract.owners),
+        roles=tuple(owner.role for owner in contract.owners),
         tags=contract.tags,
         sink=contract.name,
     )
@@ -208,7 +211,7 @@ def from_json(text: str) -> RunRecord:
     known["rows"] = Rows(**_known(Rows, known.get("rows") or {}))
     told = known.get("expectations") or ()
     known["expectations"] = tuple(Expectation(**_known(Expectation, item)) for item in told)
-    for key in ("sources", "owners", "tags"):
+    for key in ("sources", "owners", "roles", "tags"):
         known[key] = tuple(known.get(key) or ())
     return RunRecord(**known)
 

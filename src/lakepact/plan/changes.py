@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lakepact.names import quote
 from lakepact.plan.columns import TableColumn
 from lakepact.plan.layout import add_columns
 from lakepact.plan.state import TableState
@@ -18,7 +19,7 @@ class Changes:
 
 
 def diff(table: str, columns: tuple[TableColumn, ...], state: TableState) -> Changes:
-    """Columns are added; a column of another type is refused; one the contract left out stays as it is."""
+    """Columns are added, and need no value any more where the contract says so; another type is refused."""
     there = {name.lower(): kind for name, kind in state.columns.items()}
     new = tuple(c for c in columns if c.name.lower() not in there)
     refused = [
@@ -27,4 +28,8 @@ def diff(table: str, columns: tuple[TableColumn, ...], state: TableState) -> Cha
         if c.name.lower() in there and there[c.name.lower()] != c.type
     ]
     refused += [f"column {c.name} is new and may not be NULL, but the table has rows" for c in new if not c.nullable]
-    return Changes((add_columns(table, new),) if new else (), tuple(refused))
+    needed = {c.name.lower() for c in columns if not c.nullable}
+    relaxed = [name for name in sorted(state.required) if name.lower() not in needed]
+    statements = [add_columns(table, new)] if new else []
+    statements += [f"ALTER TABLE {table} ALTER COLUMN {quote(name)} DROP NOT NULL" for name in relaxed]
+    return Changes(tuple(statements), tuple(refused))

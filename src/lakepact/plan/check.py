@@ -70,6 +70,11 @@ def _write(contract: Contract) -> Found:
 
 
 def _write_columns(contract: Contract) -> Found:
+    if contract.write is not None and MODES[contract.write.mode].changes is not None:
+        for number, column in enumerate(contract.columns):
+            if "map<" in column.type or "variant" in column.type:
+                message = f"{contract.write.mode} compares rows, and a {column.type} cannot be compared"
+                yield Problem(message, f"columns.{number}.type")
     for field in NAMES_COLUMNS:
         named = getattr(contract.write, field, None) or ()
         yield from _known(contract, (named,) if isinstance(named, str) else named, f"write.{field}")

@@ -53,10 +53,14 @@ def stamp_value(name: str, run: RunIdentity) -> str:
     return literal(run.now.date() if name == "ingested_date" else run.now)
 
 
+def is_nested(kind: str) -> bool:
+    return kind.startswith(("array<", "map<", "struct<", "variant"))
+
+
 def table_columns(contract: Contract, source: Mapping[str, str] | None) -> tuple[TableColumn, ...]:
     """Declared columns, or else the source's own; then the stamps."""
     declared = tuple(TableColumn(c.name, c.type, c.nullable, c.description) for c in contract.columns)
-    found = tuple(TableColumn(name, kind) for name, kind in (source or {}).items() if name not in _OURS)
+    found = tuple(TableColumn(name, kind) for name, kind in (source or {}).items() if not _is_ours(name))
     names = {column.name for column in declared or found}
     stamps = tuple(column for column in stamp_columns(contract) if column.name not in names)
     return (declared or found) + stamps
@@ -70,4 +74,5 @@ def stamp_columns(contract: Contract) -> tuple[TableColumn, ...]:
     )
 
 
-_OURS = frozenset({CORRUPT, SOURCE_FILE, "_kept", "_source"})
+def _is_ours(name: str) -> bool:
+    return name in (CORRUPT, SOURCE_FILE, "_kept", "_source") or name.startswith(("_bad_", "_raw_"))

@@ -22,15 +22,15 @@ class Commit:
     metrics: Mapping[str, int]
 
 
-def commit_text(plan: Plan, outcome: Outcome) -> str:
-    """The note that rides in the commit: who made it, under which contract, with which counts."""
+def commit_text(plan: Plan, outcome: Outcome, content: str | None = None) -> str:
+    """The note that rides in the commit: who made it, under which contract, with which counts and rows."""
     said = {
         "lakepact": 1,
         "run_id": plan.run.run_id,
         "contract": plan.fingerprint,
         "table": plan.contract.name,
         "rows": {name: n for name, n in outcome.counts.items() if ":" not in name},
-        "content": outcome.content,
+        "content": content,
     }
     return json.dumps({key: value for key, value in said.items() if value})
 
@@ -50,7 +50,9 @@ def holds_same_rows(plan: Plan, outcome: Outcome) -> bool:
     before = plan.world.target
     if before is None or plan.ddl or outcome.content is None:
         return False
-    return plan.skip_unchanged and note_of(before.last_commit).get("content") == outcome.content
+    said = note_of(before.last_commit)
+    same_contract = said.get("contract") == plan.fingerprint
+    return plan.skip_unchanged and same_contract and said.get("content") == outcome.content
 
 
 def note_of(text: str | None) -> dict[str, Any]:

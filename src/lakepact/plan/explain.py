@@ -13,13 +13,13 @@ def statements(plan: Plan) -> list[tuple[str, str]]:
     source = plan.read.sql or f"-- {plan.read.format} {plan.read.path or ''}".rstrip()
     found = [("read", source), ("judge", plan.judgement.sql)]
     found += [("prepare table", sql) for sql in plan.ddl]
-    if plan.quarantine:
-        found += [("prepare quarantine", sql) for sql in plan.quarantine.prepare]
-        found.append(("quarantine", plan.quarantine.insert))
+    aside = [("prepare quarantine", sql) for sql in plan.quarantine.prepare] if plan.quarantine else []
+    aside += [("quarantine", plan.quarantine.insert)] if plan.quarantine else []
+    found += aside if plan.materialise else []
     found.append(("accept", plan.accepted))
     found += [("guard", guard.sql) for guard in plan.guards]
     found += [("changes", plan.changes)] if plan.changes else []
-    return [*found, ("write", plan.write)]
+    return [*found, ("write", plan.write), *([] if plan.materialise else aside)]
 
 
 def as_dict(plan: Plan) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def as_dict(plan: Plan) -> dict[str, Any]:
         "reads": [table.name for table in plan.read.tables] or [plan.read.path or plan.read.format],
         "rules": [_rule(rule) for rule in plan.rules],
         "checked_before_write": plan.materialise,
-        "statements": [{"step": step, "sql": sql} for step, sql in statements(plan)],
+        "statements": [{"step": step, "sql": sql} for step, sql in statements(plan)] if plan.columns else [],
         "warnings": list(plan.warnings),
     }
 

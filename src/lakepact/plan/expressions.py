@@ -54,6 +54,11 @@ def columns_of(text: str) -> frozenset[str]:
     return frozenset() if isinstance(tree, str) else _columns(tree)
 
 
+def tells_the_time(text: str) -> bool:
+    """Whether the expression may say something else a moment later."""
+    return bool(re.search(r"(?i)\b(now|current_date|current_timestamp|localtimestamp|curdate|unix_timestamp)\b", text))
+
+
 def order_problems(text: str, columns: Iterable[str] | None = None) -> list[str]:
     """An ORDER BY list is a list of expressions, each with a direction."""
     tree = _parse_order(text)

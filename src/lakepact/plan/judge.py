@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from lakepact.contract.model import Contract, Deduplicate
+from lakepact.contract.model import Contract, Deduplicate, Rule
 from lakepact.names import literal, quote, quoted
-from lakepact.plan.columns import CORRUPT, TableColumn, stamp_value
+from lakepact.plan.columns import CORRUPT, SOURCE_FILE, TableColumn, is_nested, stamp_value
+from lakepact.plan.read import Read
 from lakepact.plan.rules import ACCEPTED, BatchRule, RowRule
 from lakepact.plan.state import RunIdentity
 from lakepact.plan.transform import bad_flag, cast_columns, prepare, raw_text, unreadable
@@ -38,13 +39,18 @@ def implicit_rules(contract: Contract, columns: Iterable[TableColumn], keeps_cor
     typed = [c for c in columns if c.stamp is None and c.type != "string"]
     names = dict.fromkeys((*cast_columns(contract), *(c.name for c in typed)))
     kinds = {column.name: column.type for column in columns}
-    asked = {name for rule in contract.quality for name in rule.not_null or ()}
+    asked = {name for r in contract.quality if _keeps_out(r) for name in r.not_null or ()}
     needed = [c.name for c in columns if not c.nullable and c.name not in asked]
     return (
         *((UNREADABLE_RECORD,) if keeps_corrupt else ()),
         *(_readable(name, kinds.get(name, "")) for name in names),
         *(_present(name) for name in needed),
     )
+
+
+def _keeps_out(rule: Rule) -> bool:
+    """Whether no row that breaks the rule can reach the table."""
+    return rule.when is None and not rule.tolerance and rule.action != "warn"
 
 
 def _readable(name: str, kind: str) -> RowRule:
@@ -80,14 +86,16 @@ def judge(
     rules: tuple[RowRule, ...],
     batch_rules: tuple[BatchRule, ...],
     keys: tuple[str, ...],
-    keeps_corrupt: bool,
+    read: Read,
     run: RunIdentity,
 ) -> Judgement:
     """Everything that is decided about a row, in one SELECT."""
     business = tuple(c for c in columns if c.stamp is None)
     flags = _flags(contract, business)
     dedupe = deduplication(contract)
-    prepared = prepare(contract)
+    keeps_corrupt = read.keeps_corrupt
+    brought = (*((CORRUPT,) if keeps_corrupt else ()), *((SOURCE_FILE,) if read.names_files else ()))
+    prepared = prepare(contract, brought)
     relations = [
         *prepared,
         ("typed", _typed(contract, columns, flags, keeps_corrupt, run)),
@@ -143,8 +151,7 @@ def _mark(name: str, kind: str | None, already_cast: bool) -> str:
 
 
 def _as_text(column: TableColumn, already_cast: bool) -> str:
-    nested = column.type.startswith(("array<", "map<", "struct<", "variant"))
-    text = f"to_json({quote(column.name)})" if nested else f"CAST({quote(column.name)} AS STRING)"
+    text = f"to_json({quote(column.name)})" if is_nested(column.type) else f"CAST({quote(column.name)} AS STRING)"
     return f"coalesce({quote(raw_text(column.name))}, {text})" if already_cast else text
 
 
@@ -156,11 +163,20 @@ def _judged(columns: tuple[TableColumn, ...], rules: list[RowRule], flags: tuple
         unread = [bad[column] for column in sorted(rule.columns) if column in bad]
         unread += [f"`{CORRUPT}` IS NOT NULL"] if corrupt and rule is not UNREADABLE_RECORD else []
         excused = "".join(f"{flag} OR " for flag in unread)
-        failed.append(f"CASE WHEN {excused}coalesce(({rule.predicate}), FALSE) THEN NULL ELSE {literal(rule.name)} END")
+        good = f"coalesce(({rule.predicate}), FALSE){_numbers_only(rule, columns)}"
+        failed.append(f"CASE WHEN {excused}{good} THEN NULL ELSE {literal(rule.name)} END")
     array = ",\n      ".join(failed)
     verdict = f"array_compact(array(\n      {array}\n    ))" if failed else "CAST(array() AS ARRAY<STRING>)"
     names = quoted([c.name for c in columns], "j.")
     return f"SELECT {names}, j.`_text`, j.`_source`, j.`_kept`,\n    {verdict} AS `_failed`\n  FROM typed AS j"
+
+
+def _numbers_only(rule: RowRule, columns: tuple[TableColumn, ...]) -> str:
+    """To Spark NaN is larger than any number; a rule that does not speak of it is not true for it."""
+    if "nan" in rule.predicate.lower() or " IS NOT NULL" in rule.predicate.upper():
+        return ""
+    floating = [c.name for c in columns if c.type in ("float", "double") and c.name.lower() in rule.columns]
+    return "".join(f" AND NOT coalesce(isnan({quote(name)}), FALSE)" for name in floating)
 
 
 def _rejecting(rules: tuple[RowRule, ...]) -> str:
@@ -217,9 +233,11 @@ def _batch_metrics(rules: tuple[BatchRule, ...]) -> tuple[tuple[str, str], ...]:
 
 def _content(columns: tuple[TableColumn, ...]) -> str:
     """A number that two batches share only if they hold the same rows, in whatever order."""
-    values = ", ".join(f"isnull({_hashable(c)}), {_hashable(c)}" for c in columns) or "1"
+    values = ", ".join(f"{literal(c.name)}, isnull({_hashable(c)}), {_hashable(c)}" for c in columns) or "1"
     return f"sum(IF({ACCEPTED}, CAST(xxhash64({values}) AS DECIMAL(38,0)), 0))"
 
 
 def _hashable(column: TableColumn) -> str:
-    return f"to_json({quote(column.name)})" if column.type.startswith(("map<", "variant")) else quote(column.name)
+    """A hash passes over the NULLs inside a value; its text does not."""
+    name = quote(column.name)
+    return f"to_json({name}, map('ignoreNullFields', 'false'))" if is_nested(column.type) else name

@@ -32,6 +32,7 @@ class Outcome:
     missing: dict[str, list[str]] = field(default_factory=dict)
     ignored_columns: tuple[str, ...] = ()
     effects: dict[str, int] = field(default_factory=dict)
+    wrote: bool = False
     refusals: list[str] = field(default_factory=list)
     written: Written | None = None
     quarantine_added: int = 0
@@ -95,7 +96,9 @@ def reasons_to_stop(plan: Plan, outcome: Outcome) -> list[str]:
         keys = ", ".join(write_keys(plan.contract.write))
         found.append(f"{counts['null_keys']:,} accepted row(s) have no value in their key ({keys})")
     if plan.refuse_empty and counts.get("accepted") == 0:
-        found.append("the source is empty, and would empty the table; say write.allow_empty: true if it may")
+        read, rejected = counts.get("read", 0), counts.get("quarantined", 0)
+        why = f"of {read:,} row(s) {rejected:,} were rejected and none is left" if read else "the source is empty"
+        found.append(f"{why}, which would empty the table; say write.allow_empty: true if it may")
     return found + _too_many_rejected(plan, counts) + outcome.refusals
 
 

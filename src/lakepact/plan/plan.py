@@ -13,6 +13,7 @@ from lakepact.names import TableRef, literal, quote, quoted
 from lakepact.plan.changes import diff
 from lakepact.plan.check import find_problems, find_warnings
 from lakepact.plan.columns import TableColumn, table_columns
+from lakepact.plan.expressions import tells_the_time
 from lakepact.plan.judge import Judgement, deduplication, implicit_rules, judge, ranking_rule
 from lakepact.plan.layout import create_schema, create_table
 from lakepact.plan.modes import MODES
@@ -96,7 +97,7 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
     mode, table = MODES[contract.write.mode], places.locate(contract.name)
     target = Target(table.sql, columns, contract.write, run)
     skip = _skips_unchanged(contract.write, mode, read)
-    judgement = judge(contract, columns, rows, batch, _guarded_keys(contract.write), read.keeps_corrupt, run)
+    judgement = judge(contract, columns, rows, batch, _guarded_keys(contract.write), read, run)
     print_ = fingerprint(contract)
     return Plan(
         contract=contract,
@@ -110,7 +111,7 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
         judgement=judgement,
         rules=rules,
         accepted=f"SELECT {quoted(c.name for c in columns)} FROM `judged` WHERE {ACCEPTED}",
-        materialise=skip or not world.observes_writes or _needs_batch_first(contract, rules, mode),
+        materialise=skip or not world.observes_writes or _needs_batch_first(contract, rules, mode, read),
         refuse_empty=(mode.replaces or mode.complete) and not contract.write.allow_empty and bool(world.target),
         probe=f"SELECT * FROM ({judgement.sql}) WHERE {ACCEPTED} LIMIT 1",
         skip_unchanged=skip,
@@ -122,7 +123,7 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
         write=mode.statement(target),
         expressions=_expressions(contract),
         settings={**session_settings(world), **mode.settings(contract.write)},
-        warnings=tuple(find_warnings(contract)),
+        warnings=(*find_warnings(contract), *_layout_warnings(contract, world)),
     )
 
 
@@ -164,7 +165,7 @@ def _key_guard(contract: Contract, asked: tuple[AnyRule, ...]) -> tuple[KeyRule,
     return (KeyRule("unique_keys", unique, description="each key stands once in the batch"),)
 
 
-def _needs_batch_first(contract: Contract, rules: tuple[AnyRule, ...], mode: Mode) -> bool:
+def _needs_batch_first(contract: Contract, rules: tuple[AnyRule, ...], mode: Mode, read: Read) -> bool:
     """Whether anything can stop the write: then the batch is judged as a whole before a row is written."""
     stops = any(rule.action == "fail" and not isinstance(rule, ColumnsRule) for rule in rules)
     return (
@@ -173,7 +174,13 @@ def _needs_batch_first(contract: Contract, rules: tuple[AnyRule, ...], mode: Mod
         or mode.changes is not None
         or bool(contract.write and contract.write.partition_column)
         or contract.quarantine.max_ratio is not None
+        or (any(rule.action == "quarantine" for rule in rules) and not _reads_the_same_twice(contract, read))
     )
+
+
+def _reads_the_same_twice(contract: Contract, read: Read) -> bool:
+    """Rejected rows may be fetched by a second scan only where it is sure to find what the first one found."""
+    return read.names_files and not any(tells_the_time(text) for text in _expressions(contract))
 
 
 def _skips_unchanged(write: Write, mode: Mode, read: Read) -> bool:
@@ -191,6 +198,14 @@ def _ddl(contract: Contract, target: TableRef, columns: tuple[TableColumn, ...],
     if changes.refused:
         raise PlanError([Problem(reason, "columns", contract.name) for reason in changes.refused])
     return changes.statements
+
+
+def _layout_warnings(contract: Contract, world: World) -> list[str]:
+    there = world.target.partition_by if world.target else contract.layout.partition_by
+    if there == contract.layout.partition_by:
+        return []
+    wanted = ", ".join(contract.layout.partition_by) or "nothing"
+    return [f"the table is partitioned by {', '.join(there) or 'nothing'}, not by {wanted}; it stays as it is"]
 
 
 def _quarantine(

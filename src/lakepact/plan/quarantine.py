@@ -17,7 +17,7 @@ OWN_COLUMNS = (
     TableColumn("_rules", "array<string>", description="names of those rules"),
     TableColumn("_row", "string", description="the source's row as JSON"),
     TableColumn("_quarantine_id", "string", description="the same row with the same reasons has the same id"),
-    TableColumn("_run_id", "string", description="run that saw it first"),
+    TableColumn("_quarantine_run", "string", description="run that saw it first"),
     TableColumn("_contract", "string", description="fingerprint of that run's contract"),
     TableColumn("_quarantined_at", "timestamp"),
 )
@@ -61,7 +61,7 @@ def _insert(
     run: RunIdentity,
 ) -> str:
     pairs = ", ".join(f"{literal(name)}, {literal(label)}" for name, label in labels.items())
-    own = "`_reasons`, `_rules`, `_row`, `_quarantine_id`, `_run_id`, `_contract`, `_quarantined_at`"
+    own = "`_reasons`, `_rules`, `_row`, `_quarantine_id`, `_quarantine_run`, `_contract`, `_quarantined_at`"
     names = quoted([c.name for c in columns])
     return f"""INSERT INTO {table.sql} BY NAME
 WITH rejected AS (
@@ -80,7 +80,7 @@ arrived AS (
   SELECT {", ".join(f"`_text`.{quote(c.name)} AS {quote(c.name)}" for c in columns)},
     array_distinct(transform(`_rules`, rule -> element_at(map({pairs}), rule))) AS `_reasons`,
     `_rules`, `_row`, sha2(`_identity`, 256) AS `_quarantine_id`,
-    {literal(run.run_id)} AS `_run_id`, {literal(fingerprint)} AS `_contract`,
+    {literal(run.run_id)} AS `_quarantine_run`, {literal(fingerprint)} AS `_contract`,
     {literal(run.now)} AS `_quarantined_at`
   FROM counted
 )

@@ -93,7 +93,7 @@ def _sql(source: Source, locate: Locate, place: Callable[[str], str], window: Wi
     tables = tuple(locate(name) for name in tables_in(text))
     query = relocate(text, lambda name: locate(name).sql)
     where = _where(source, window)
-    return Read(sql=f"SELECT * FROM ({query}){where}" if where else query, tables=tables)
+    return Read(sql=f"SELECT * FROM (\n{query}\n){where}" if where else query, tables=tables)
 
 
 def _connector(source: Source, locate: Locate, place: Callable[[str], str], window: Window | None) -> Read:

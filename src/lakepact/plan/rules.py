@@ -200,11 +200,12 @@ def _unique(rule: Rule, locate: Locate) -> list[AnyRule]:
     name = rule.name or f"unique_{'_'.join(keys)}"
     if rule.action == "quarantine":
         over = ", ".join(quote(key) for key in keys)
+        unknown = " OR ".join(f"{quote(key)} IS NULL" for key in keys)
         return [
             _row(
                 rule,
                 name,
-                f"count_if(`_kept`) OVER (PARTITION BY {over}) = 1",
+                f"{unknown} OR count_if(`_kept`) OVER (PARTITION BY {over}) = 1",
                 keys,
                 f"duplicate_{'_'.join(keys)}",
             )

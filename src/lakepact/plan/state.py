@@ -33,6 +33,7 @@ class TableState:
     properties: Mapping[str, str] = field(default_factory=dict)
     last_commit: str | None = None
     bytes: int | None = None
+    required: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

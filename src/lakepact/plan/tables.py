@@ -56,6 +56,8 @@ def _refused(node: exp.Expr) -> str:
         return f"function {node.name!r} is not allowed in a query"
     if isinstance(node, exp.Table):
         return _refused_table(node)
+    if isinstance(node, exp.Column) and node.args.get("db"):
+        return f"{node.sql('spark')!r}: name a column by its table's last name or alias, {node.table}.{node.name}"
     return ""
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from lakepact.contract.model import Contract, Step
 from lakepact.names import quote, quoted
+from lakepact.plan.columns import is_nested
 
 Carried = tuple[str, ...]
 Select = Callable[[Step, str, Carried], str]
@@ -17,17 +18,17 @@ Select = Callable[[Step, str, Carried], str]
 CARRIED = ("_source", "_kept")
 
 
-def prepare(contract: Contract) -> tuple[tuple[str, str], ...]:
+def prepare(contract: Contract, brought: Carried = ()) -> tuple[tuple[str, str], ...]:
     """Named SELECTs from `source` on, each over the one before; the last is called `prepared`."""
     steps = [step for step in contract.transform if step.kind not in ("deduplicate", "stamp")]
     start = "`source`"
     if steps and steps[0].sql:
-        start, steps = f"({steps[0].sql.strip().rstrip(';')})", steps[1:]
+        start, steps = f"(\n{steps[0].sql.strip().rstrip(';')}\n)", steps[1:]
     wanted = contract.source.filter if contract.source else None
     kept = f"coalesce(({wanted}), FALSE)" if wanted else "TRUE"
     selects = [f"SELECT *, struct(*) AS `_source`, {kept} AS `_kept` FROM {start}"]
     names = ["source_rows" if steps else "prepared"]
-    carried: tuple[str, ...] = CARRIED
+    carried: Carried = (*CARRIED, *brought)
     for number, step in enumerate(steps, 1):
         selects.append(STEPS[step.kind](step, names[-1], carried))
         names.append("prepared" if number == len(steps) else f"step_{number}")
@@ -94,17 +95,31 @@ def _cast(step: Step, before: str, carried: Carried) -> str:
     """A value that cannot be read as its type is NULL from here on, and its row is marked."""
     casts = step.cast or {}
     again = [flag(name) for name in casts for flag in (bad_flag, raw_text) if flag(name) in carried]
-    typed = [f"try_cast({quote(n)} AS {kind}) AS {quote(n)}" for n, kind in casts.items()]
-    marks = [f"{unreadable(quote(n), kind)} AS {quote(bad_flag(n))}" for n, kind in casts.items()]
-    marks += [
-        f"IF({unreadable(quote(n), kind)}, CAST({quote(n)} AS STRING), NULL) AS {quote(raw_text(n))}"
-        for n, kind in casts.items()
-    ]
-    return f"SELECT * EXCEPT ({quoted((*casts, *again))}), {', '.join(typed + marks)} FROM {before}"
+    new = [f"try_cast({quote(n)} AS {kind}) AS {quote(n)}" for n, kind in casts.items()]
+    for name, kind in casts.items():
+        bad, raw = quote(bad_flag(name)), quote(raw_text(name))
+        earlier = (f"{bad} OR ", f"{raw}, ") if bad_flag(name) in carried else ("", "")
+        now = unreadable(quote(name), kind)
+        new.append(f"({earlier[0]}{now}) AS {bad}")
+        new.append(f"coalesce({earlier[1]}IF({now}, CAST({quote(name)} AS STRING), NULL)) AS {raw}")
+    return f"SELECT * EXCEPT ({quoted((*casts, *again))}), {', '.join(new)} FROM {before}"
 
 
 def unreadable(value: str, kind: str) -> str:
-    return f"({value} IS NOT NULL AND try_cast({value} AS {kind}) IS NULL)"
+    """True where a value is there but cannot be read as the type, in part or without loss."""
+    cast = f"try_cast({value} AS {kind})"
+    lost = f"{cast} IS NULL"
+    if kind.startswith("decimal("):
+        lost += f" OR coalesce(typeof({value}) = 'string' AND try_cast({value} AS DECIMAL(38,18)) <> {cast}, FALSE)"
+    if is_nested(kind) and not kind.startswith("variant"):
+        lost += f" OR {_leaves(value)} <> {_leaves(cast)}"
+    return f"({value} IS NOT NULL AND ({lost}))"
+
+
+def _leaves(value: str) -> str:
+    """How much there is inside a nested value: fields that have a value, and NULLs in its lists."""
+    text = f"to_json({value})"
+    return f"regexp_count({text}, '\":') - regexp_count({text}, 'null')"
 
 
 STANDARDS = {

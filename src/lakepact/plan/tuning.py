@@ -16,10 +16,13 @@ FOR_SMALL = {
 }
 
 
+ALWAYS = {"spark.sql.session.timeZone": "UTC", "spark.sql.ansi.enabled": "true"}
+
+
 def session_settings(world: World) -> dict[str, str]:
-    """Settings for this run's own session; none where the size is not known to be small."""
+    """Settings for this run's own session; whoever started Spark, a contract means the same."""
     known = world.source_bytes
     target = world.target.bytes if world.target else 0
     if known is None or target is None or known + target > SMALL:
-        return {}
-    return dict(FOR_SMALL)
+        return dict(ALWAYS)
+    return {**ALWAYS, **FOR_SMALL}

@@ -21,9 +21,17 @@ _FIXES = {
 
 def engine_error(error: Exception) -> EngineError:
     """An EngineError with the part of the message that says what is wrong, and what to do where known."""
-    text = _text(error)
+    text = _text(_innermost(error))
     fix = next((fix for word, fix in _FIXES.items() if word in text), "")
     return EngineError(f"{text}; {fix}" if fix else text)
+
+
+def _innermost(error: Exception) -> Exception:
+    """Spark wraps what really happened; the last wrapped error that speaks of itself is it."""
+    found, cause = error, getattr(error, "_cause", None)
+    while cause is not None:
+        found, cause = (cause if str(cause).strip() else found), getattr(cause, "_cause", None)
+    return found
 
 
 def _text(error: Exception) -> str:

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from lakepact.contract.project import SparkSettings
@@ -81,8 +83,13 @@ def _start(settings: SparkSettings, app_name: str, scratch: Path) -> SparkSessio
         **DELTA_CONFIG,
         **(_local(settings, scratch) if on_this_machine else _cluster(settings)),
     }
-    with _quiet_launch():
-        session = _configured(builder.master(master), {**config, **settings.config}).getOrCreate()
+    try:
+        with _quiet_launch():
+            session = _configured(builder.master(master), {**config, **settings.config}).getOrCreate()
+    except (PySparkException, Py4JError) as error:
+        raise MachineError(
+            f"Spark did not start: {str(error).splitlines()[0]}; check spark.memory and spark.config"
+        ) from error
     session.sparkContext.setLogLevel("ERROR")
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     return session

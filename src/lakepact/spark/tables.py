@@ -23,9 +23,11 @@ class CatalogTables:
             return None
         newest = self.spark.sql(f"DESCRIBE HISTORY {table.sql} LIMIT 1").collect()[0]
         detail = self.spark.sql(f"DESCRIBE DETAIL {table.sql}").collect()[0]
+        fields = self.spark.table(table.sql).schema.fields
         return TableState(
             version=int(newest["version"]),
-            columns={f.name: f.dataType.simpleString() for f in self.spark.table(table.sql).schema.fields},
+            columns={f.name: f.dataType.simpleString() for f in fields},
+            required=frozenset(f.name for f in fields if not f.nullable),
             partition_by=tuple(detail["partitionColumns"]),
             properties=dict(detail["properties"]),
             last_commit=newest["userMetadata"],
