@@ -23,6 +23,16 @@ OPTIONS = {"url": "url", "table": "dbtable", "query": "query", "driver": "driver
 ORDER = re.compile(r"(.*?)(?:\s+(asc|desc))?(?:\s+nulls\s+(first|last))?", re.I | re.S)
 SEVERITIES = {"warn": "warn", "quarantine": "quarantine", "abort": "fail"}
 # Their rule, ours, and its action; None: whatever on_quality_fail says.
+# What the write modes are told, here and natively.
+WRITE = {
+    "partition_value": "partition_value",
+    "replace_partitions_source_complete": "replace_partitions_source_complete",
+    "hash_exclude_columns": "hash_exclude_columns",
+    "scd2_change_columns": "track",
+    "scd2_effective_from_column": "effective_from",
+    "scd2_late_arriving_policy": "late",
+    "scd2_apply_as_deletes": "apply_as_deletes",
+}
 RULES: dict[str, tuple[str, str | None]] = {
     "required_columns": ("required_columns", "fail"),
     "not_null": ("not_null", None),
@@ -38,7 +48,7 @@ KEYS: dict[str, tuple[str, ...]] = {
         "hash_keys", "hash_strategy", "quality_rules", "on_quality_fail", "transform", "select_columns",
         "column_mapping", "filter_expression", "cluster_columns", "partition_column", "merge_strategy",
         "delta_properties", "schema_policy", "idempotency_policy", "retry_attempts", "description", "owner",
-        "tags", "columns",
+        "tags", "columns", *WRITE,
     ),
     "target": TARGET,
     "source": ("type", "connector", "path", "format", "options", "read", *OPTIONS),
@@ -58,7 +68,7 @@ VALUES = {
     "on_quality_fail": ("fail", "warn", "quarantine"),
     "quality_rules.expressions[].severity": tuple(SEVERITIES),
     "hash_strategy": ("explicit",),
-    "merge_strategy": ("delta",),
+    "merge_strategy": ("delta", "replace_partitions"),
     "schema_policy": ("permissive",),
     "idempotency_policy": ("always_run",),
     "retry_attempts": ("1",),
@@ -72,10 +82,10 @@ LEFT_OUT = {
 # What a native contract cannot say yet.
 LATER = {
     "access", "allow_type_widening", "dedup_order_expr", "dry_run", "execution", "extensions", "lock_enabled",
-    "hash_exclude_columns", "merge_partition_column", "optimize_after_write", "partition_columns", "preset",
-    "partition_value", "replace_partitions_source_complete", "runtime_parameters", "schemas", "shape",
-    "scd2_apply_as_deletes", "scd2_change_columns", "scd2_effective_from_column", "scd2_sequence_by",
-    "scd2_late_arriving_policy", "watermark_columns", "zorder_columns", "quality_rules.custom", "source.auth",
+    "merge_partition_column", "optimize_after_write", "partition_columns", "preset",
+    "runtime_parameters", "schemas", "shape",
+    "scd2_sequence_by",
+    "watermark_columns", "zorder_columns", "quality_rules.custom", "source.auth",
     "source.connection_path", "source.incremental", "source.ref", "source.request", "source.table_ref",
     "transform.composite_keys", "transform.custom", "transform.shape",
 }  # fmt: skip
@@ -201,7 +211,13 @@ def _write(document: Document) -> Document:
     mode = document.get("mode", "append")
     by_hash = MODES.get(str(mode).lower().replace("-", "_")) == "scd1_hash_diff"
     keys = document.get("merge_keys") or (document.get("hash_keys") if by_hash else None)
-    return given({"mode": mode, "keys": keys})
+    said = {native: document.get(key) for key, native in WRITE.items()}
+    if document.get("partition_value") is not None:
+        said["partition_column"] = document.get("partition_column")
+    if document.get("merge_strategy") == "replace_partitions":
+        said["replace_partitions"] = True
+    by_content = document.get("hash_keys") if by_hash and document.get("merge_keys") else None
+    return given({"mode": mode, "keys": keys, "hash_keys": by_content, **said})
 
 
 def _layout(document: Document) -> Document:

@@ -17,6 +17,7 @@ Keys = dict[str, tuple[str, ...]]
 
 LOADS = {"full": "scd0_overwrite", "incremental": "scd0_append", "cdc": "scd0_append"}
 STRATEGIES = ("full_merge", "cdc_merge", "incremental_replace", "append_dedup")
+OWN_ORDER = ("cdc_merge", "append_dedup")  # modes that find a key's latest or first row by themselves
 STAMPS = ("ingested_at", "ingested_date", "source_file")
 SILVER_STAMPS = ("created_at", "updated_at")
 SILVER_COLUMNS = ("_silver_created_at", "_silver_modified_at")  # what DKOps calls the columns of those two
@@ -143,12 +144,13 @@ def _landing(document: Document) -> Document:
 
 def _promotion(document: Document, source: Document) -> Document:
     keys, newest = document.get("merge_keys"), document.get("watermark_col")
+    sequence = newest if document["strategy"] in OWN_ORDER else None
     order = {"keys": keys, "order_by": f"{quote(str(newest))} DESC NULLS LAST"}
     return {
         "layer": "silver",
         "source": given({"table": _name(source), "filter": document.get("filter")}),
-        "transform": [{"deduplicate": order}] if keys and newest else [],
-        "write": given({"mode": document["strategy"], "keys": keys}),
+        "transform": [{"deduplicate": order}] if keys and newest and document["strategy"] not in OWN_ORDER else [],
+        "write": given({"mode": document["strategy"], "keys": keys, "sequence_by": sequence}),
     }
 
 
