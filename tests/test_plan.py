@@ -16,7 +16,8 @@ from builders import contract, plan
 from conftest import cases
 from lakepact import api
 from lakepact.contract.model import Contract
-from lakepact.errors import PlanError
+from lakepact.contract.project import Project
+from lakepact.errors import ContractError, PlanError
 from lakepact.plan.explain import as_dict, as_text, statements
 from lakepact.plan.plan import Plan, fingerprint
 from lakepact.plan.state import TableState, Window, World
@@ -219,3 +220,11 @@ def test_a_flat_contract_of_another_dialect_has_the_native_ones_fingerprint(tmp_
         (tmp_path / name).write_text(yaml.safe_dump(document), encoding="utf-8")
         prints.append(fingerprint(api.load_contract(tmp_path / name)))
     assert prints[0] == prints[1]
+
+
+def test_a_setting_is_for_the_tables_named(orders: Project) -> None:
+    options = api.Options(overrides=("quality.0.action=fail",))
+    [silver] = api.plans(orders, ["silver.orders"], options)
+    assert {rule.name: rule.action for rule in silver.rules}["customer_present"] == "fail"
+    with pytest.raises(ContractError):
+        api.plans(orders, (), options)

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from conftest import MakeProject
 from lakepact import api
 from lakepact.cli.main import app, main
-from lakepact.errors import LakepactExecutionError
+from lakepact.errors import QualityError
 
 pytestmark = pytest.mark.spark
 
@@ -80,7 +80,7 @@ def test_a_failure_leaves_a_record_and_holds_back_what_needs_it(make_project: Ma
     needs_bad = _contract("silver.bad", {"table": "bronze.bad"})
     good = _contract("bronze.good", LANDING)
     project = make_project([bad, needs_bad, good], {"landing/in.csv": "id\n1\n"})
-    with pytest.raises(LakepactExecutionError) as raised:
+    with pytest.raises(QualityError) as raised:
         api.run(project, spark=spark)
     assert raised.value.record.pipeline == "bronze.bad"
     status = {record.pipeline: record.status for record in api.runs(project)}
@@ -174,6 +174,31 @@ def test_secrets_reach_the_source_and_nothing_else(
     assert "not-one-character" not in (failed.error or "")
     texts = [file.read_text(errors="replace") for file in tmp_path.rglob("*.json")]
     assert not [text for text in texts if "not-one-character" in text]
+
+
+def test_a_secret_is_hidden_also_before_there_is_a_plan(
+    make_project: MakeProject, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAKEPACT_SECRET_S_FOLDER", "nowhere-hunter22")
+    contract = {"table": "b.t", "source": {"path": "/{{ secret:s/folder }}/in.csv"}, "write": {"mode": "scd0_append"}}
+    (record,) = api.run(make_project([contract]), spark=spark, raise_on_failure=False)
+    assert record.status == "failed"
+    assert "hunter22" not in (record.error or "")
+
+
+def test_changes_inside_nested_values_are_seen(make_project: MakeProject, spark: Any) -> None:
+    columns = [{"name": "s", "type": "struct<a:string,b:string>"}, {"name": "xs", "type": "array<int>"}]
+    contract = _contract("b.t", {"path": "{path.landing}/in.jsonl"}, columns=columns)
+    contract["write"] = {"mode": "scd0_overwrite", "skip_unchanged": True}
+    lines = ['{"s":{"a":"x","b":null},"xs":[1,null]}', '{"s":{"a":null,"b":"x"},"xs":[null,1]}']
+    for line in lines:
+        project = make_project([contract], {"landing/in.jsonl": line + "\n"})
+        (record,) = api.run(project, spark=spark)
+        assert record.rows.inserted == 1
+    project = make_project([contract], {"landing/in.jsonl": '{"s":{"a":"x"},"xs":["1","oops"]}\n' + lines[0] + "\n"})
+    (record,) = api.run(project, spark=spark)
+    assert (record.rows.inserted, record.rows.quarantined) == (1, 1)
+    assert [row["_reasons"] for row in api.rows(project, "b.t_quarantine")] == [["malformed_xs"]]
 
 
 def test_masked_columns_are_masked_wherever_rows_are_shown(make_project: MakeProject, spark: Any) -> None:
