@@ -16,7 +16,13 @@ FOR_SMALL = {
 }
 
 
-ALWAYS = {"spark.sql.session.timeZone": "UTC", "spark.sql.ansi.enabled": "true"}
+# Whoever started Spark: times are UTC, overflows are errors, and a CSV line with too many fields is a bad line
+# also where only some of its columns are wanted.
+ALWAYS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.csv.parser.columnPruning.enabled": "false",
+}
 
 
 def session_settings(world: World) -> dict[str, str]:
