@@ -53,6 +53,14 @@ class Target:
         return equal_keys(self.keys, "t", "s")
 
     @property
+    def not_older(self) -> str:
+        """A further condition where the contract orders rows: an older one never overwrites a newer one."""
+        if self.write.sequence_by is None:
+            return ""
+        sequence = quote(self.write.sequence_by)
+        return f" AND (t.{sequence} IS NULL OR s.{sequence} >= t.{sequence})"
+
+    @property
     def is_new(self) -> str:
         """True after a left join where the table has no row with the key."""
         return f"t.{quote(self.keys[0])} IS NULL"

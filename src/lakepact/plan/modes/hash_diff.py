@@ -35,7 +35,7 @@ def changes(target: Target) -> str:
     return (
         f"SELECT {names}, s.`{HASH}`, IF({target.is_new}, 'insert', 'update') AS {EFFECT} FROM {hashed}\n"
         f"LEFT JOIN {target.table} AS t ON {target.on_keys}\n"
-        f"WHERE {target.is_new} OR (NOT t.`{HASH}` <=> s.`{HASH}`{_newer(target)})"
+        f"WHERE {target.is_new} OR (NOT t.`{HASH}` <=> s.`{HASH}`{target.not_older})"
     )
 
 
@@ -45,7 +45,7 @@ def statement(target: Target) -> str:
         return f"INSERT INTO {target.table} BY NAME\nSELECT {names} FROM {CHANGES}"
     return (
         f"MERGE INTO {target.table} AS t USING {CHANGES} AS s ON {target.on_keys}\n"
-        f"WHEN MATCHED{_newer(target)} THEN UPDATE SET {assignments([*target.updated, HASH])}\n"
+        f"WHEN MATCHED{target.not_older} THEN UPDATE SET {assignments([*target.updated, HASH])}\n"
         f"WHEN NOT MATCHED THEN {insert_columns([*target.names, HASH])}"
     )
 
@@ -77,13 +77,6 @@ def _same_version(target: Target) -> str:
     return (
         f"SELECT 1 FROM {target.table} AS v WHERE {keys} AND v.`{HASH}` = s.`{HASH}` AND v.{sequence} <=> s.{sequence}"
     )
-
-
-def _newer(target: Target) -> str:
-    if target.write.sequence_by is None:
-        return ""
-    sequence = quote(target.write.sequence_by)
-    return f" AND (t.{sequence} IS NULL OR s.{sequence} >= t.{sequence})"
 
 
 def adds(write: Write) -> tuple[TableColumn, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lakepact.names import quote, quoted, same
+from lakepact.names import quoted, same
 from lakepact.plan.target import (
     BATCH,
     CHANGES,
@@ -18,7 +18,7 @@ from lakepact.plan.target import (
 
 def changes(target: Target) -> str:
     """What the table does not hold yet; a row that is older than the table's is no change."""
-    differs = f"NOT ({same(target.compared, 't', 's')})" + _newer(target)
+    differs = f"NOT ({same(target.compared, 't', 's')})" + target.not_older
     return (
         f"SELECT {quoted(target.names, 's.')}, IF({target.is_new}, 'insert', 'update') AS {EFFECT}\n"
         f"FROM {BATCH} AS s LEFT JOIN {target.table} AS t ON {target.on_keys}\n"
@@ -27,19 +27,12 @@ def changes(target: Target) -> str:
 
 
 def statement(target: Target) -> str:
-    update = f"WHEN MATCHED{_newer(target)} THEN UPDATE SET {assignments(target.updated)}\n"
+    update = f"WHEN MATCHED{target.not_older} THEN UPDATE SET {assignments(target.updated)}\n"
     return (
         f"MERGE INTO {target.table} AS t USING {CHANGES} AS s ON {target.on_keys}\n"
         f"{update if target.updated else ''}"
         f"WHEN NOT MATCHED THEN {insert_columns(target.names)}"
     )
-
-
-def _newer(target: Target) -> str:
-    if target.write.sequence_by is None:
-        return ""
-    sequence = quote(target.write.sequence_by)
-    return f" AND (t.{sequence} IS NULL OR s.{sequence} >= t.{sequence})"
 
 
 UPSERT = Mode("scd1_upsert", statement, merge_counts, changes, needs_keys=True, unique=write_keys)
