@@ -6,7 +6,7 @@ A deleted row stays, marked, with its last values: it is the tombstone that keep
 from __future__ import annotations
 
 from lakepact.contract.model import Write
-from lakepact.names import literal, quote, quoted, same
+from lakepact.names import literal, quote, quoted
 from lakepact.plan.columns import TableColumn
 from lakepact.plan.target import (
     BATCH,
@@ -17,42 +17,50 @@ from lakepact.plan.target import (
     Target,
     Written,
     assignments,
+    insert_columns,
 )
 
 
 def changes(target: Target) -> str:
+    """The latest event of each key, if it is newer than the table; a delete brings the values it found."""
     write = target.write
     sequence, op, mark = quote(write.sequence_by or ""), quote(write.op_column), quote(write.deleted_column)
     deletes = ", ".join(literal(code.upper()) for code, meaning in write.op_codes.items() if meaning == "delete")
     gone = f"upper(trim({op})) IN ({deletes})" if deletes else "FALSE"
+    keys, values = f"OVER (PARTITION BY {quoted(target.keys)})", quoted(target.compared)
     latest = (
-        f"SELECT *, {gone} AS `_gone`,\n    row_number() OVER (PARTITION BY {quoted(target.keys)} "
-        f"ORDER BY {sequence} DESC NULLS LAST, {gone} DESC, {quoted(target.compared)}) AS `_rank`\n  FROM {BATCH}"
+        f"SELECT *, {gone} AS `_gone`,\n"
+        f"    max_by(struct({values}), IF({gone}, NULL, {sequence})) {keys} AS `_last`,\n"
+        f"    max(IF({gone}, NULL, {sequence})) {keys} AS `_last_at`,\n"
+        f"    row_number() OVER (PARTITION BY {quoted(target.keys)} "
+        f"ORDER BY {sequence} DESC NULLS LAST, {gone} DESC, {values}) AS `_rank`\n  FROM {BATCH}"
     )
-    differs = f"NOT ({same([n for n in target.compared if n != write.op_column], 't', 's')}) OR t.{mark} <> s.`_gone`"
     return (
-        f"SELECT {quoted(target.names, 's.')}, s.`_gone` AS {mark},\n"
+        f"SELECT {', '.join(_value(target, c) for c in target.columns)}, s.`_gone` AS {mark},\n"
         f"  CASE WHEN s.`_gone` AND {target.is_new} THEN 'tombstone' WHEN s.`_gone` THEN 'soft_delete'\n"
         f"    WHEN {target.is_new} THEN 'insert' ELSE 'update' END AS {EFFECT}\n"
         f"FROM ({latest}) AS s LEFT JOIN {target.table} AS t ON {target.on_keys}\n"
-        f"WHERE s.`_rank` = 1 AND ({target.is_new} OR (s.{sequence} > t.{sequence})\n"
-        f"  OR (s.{sequence} <=> t.{sequence} AND ({differs}) AND NOT (t.{mark} AND s.`_gone`)))"
+        f"WHERE s.`_rank` = 1 AND ({target.is_new} OR t.{sequence} IS NULL OR s.{sequence} > t.{sequence})"
     )
 
 
+def _value(target: Target, column: TableColumn) -> str:
+    """A deleted row keeps the newest values there were: those of an event of the batch, or the table's own."""
+    name, sequence = quote(column.name), quote(target.write.sequence_by or "")
+    ours = (*target.keys, target.write.sequence_by, target.write.op_column)
+    if column.name in ours or column.stamp is not None:
+        return f"s.{name}"
+    newer = f"s.`_last_at` IS NOT NULL AND (t.{sequence} IS NULL OR s.`_last_at` > t.{sequence})"
+    return f"CASE WHEN NOT s.`_gone` THEN s.{name} WHEN {newer} THEN s.`_last`.{name} ELSE t.{name} END AS {name}"
+
+
 def statement(target: Target) -> str:
-    write = target.write
-    sequence, mark = write.sequence_by or "", quote(write.deleted_column)
-    newer = f"(t.{quote(sequence)} IS NULL OR s.{quote(sequence)} >= t.{quote(sequence)})"
-    ended = assignments([n for n in (sequence, write.op_column) if n in target.names])
-    names = [*target.names, write.deleted_column]
-    kept = [*target.keys, sequence, write.op_column, write.deleted_column]
-    values = ", ".join(f"s.{quote(n)}" if n in kept else f"IF(s.{mark}, NULL, s.{quote(n)})" for n in names)
+    sequence, mark = quote(target.write.sequence_by or ""), target.write.deleted_column
     return (
         f"MERGE INTO {target.table} AS t USING {CHANGES} AS s ON {target.on_keys}\n"
-        f"WHEN MATCHED AND {newer} AND s.{mark} THEN UPDATE SET {ended}, t.{mark} = TRUE\n"
-        f"WHEN MATCHED AND {newer} THEN UPDATE SET {assignments(target.updated)}, t.{mark} = FALSE\n"
-        f"WHEN NOT MATCHED THEN INSERT ({quoted(names)}) VALUES ({values})"
+        f"WHEN MATCHED AND (t.{sequence} IS NULL OR s.{sequence} >= t.{sequence})"
+        f" THEN UPDATE SET {assignments([*target.updated, mark])}\n"
+        f"WHEN NOT MATCHED THEN {insert_columns([*target.names, mark])}"
     )
 
 
