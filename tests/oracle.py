@@ -70,7 +70,7 @@ def _timeline(versions: dict[int, Any], rows: list[Row]) -> dict[int, Any]:
     for at in sorted(events):
         if (not kept and not events[at][0]) or (kept and kept[-1][1] != events[at]):
             kept.append((at, events[at]))
-    ends = [at for at, _ in kept[1:]] + [None]
+    ends = [*(at for at, _ in kept[1:]), None][: len(kept)]
     return {at: (event[1], end) for (at, event), end in zip(kept, ends, strict=True) if not event[0]}
 
 

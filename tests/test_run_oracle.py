@@ -17,7 +17,7 @@ from oracle import MODELS, Row, State
 
 pytestmark = pytest.mark.spark
 
-WORLDS, BATCHES, MOST_ROWS = 300, 3, 4
+WORLDS, BATCHES, MOST_ROWS = 1000, 2, 4
 DAY_0 = datetime(2026, 1, 1, tzinfo=timezone.utc)
 COLUMNS = [{"name": "id"}, {"name": "v"}, {"name": "at", "type": "int"}, {"name": "op"}]
 WRITES: dict[str, dict[str, Any]] = {

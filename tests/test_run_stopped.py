@@ -36,7 +36,7 @@ def _stop_at(wanted: str) -> Watch:
 def test_a_stopped_run_is_made_good_by_the_next(mode: str, make_project: MakeProject, spark: Any) -> None:
     contract = {"table": "s.t", "source": {"path": "{path.landing}/in.csv"}, "columns": COLUMNS, **CONTRACTS[mode]}
     project = make_project([contract], {"landing/in.csv": "id,v\na,1\nb,2\nc,x\n"})
-    for step in ("judge", "prepare", "quarantine", "write", "balance"):
+    for step in ("prepare", "write", "balance"):
         (stopped,) = api.run(project, spark=spark, watch=_stop_at(step), raise_on_failure=False)
         assert (stopped.status, stopped.failed_step) == ("failed", step)
         (record,) = api.run(project, spark=spark)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from lakepact.errors import EngineError
@@ -21,25 +20,25 @@ _FIXES = {
 
 def engine_error(error: Exception) -> EngineError:
     """An EngineError with the part of the message that says what is wrong, and what to do where known."""
-    text = _text(_innermost(error))
+    text = _text(error)
     fix = next((fix for word, fix in _FIXES.items() if word in text), "")
     return EngineError(f"{text}; {fix}" if fix else text)
 
 
-def _innermost(error: Exception) -> Exception:
-    """Spark wraps what really happened; the last wrapped error that speaks of itself is it."""
-    found, cause = error, getattr(error, "_cause", None)
-    while cause is not None:
-        found, cause = (cause if str(cause).strip() else found), getattr(cause, "_cause", None)
-    return found
+def _innermost(error: Exception) -> str | None:
+    """Spark wraps what really happened; the last of the wrapped errors that says something is it."""
+    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    said = None
+    while java is not None:
+        said = java.getMessage() or said
+        java = java.getCause()
+    return said
 
 
 def _text(error: Exception) -> str:
-    if isinstance(error, Py4JJavaError):
-        raw = str(error.java_exception)
-    elif isinstance(error, PySparkException):
-        raw = error.getMessage() or str(error)
-    else:
-        raw = f"{type(error).__name__}: {error}"
+    raw = _innermost(error)
+    if raw is None and isinstance(error, PySparkException):
+        raw = error.getMessage()
+    raw = raw or f"{type(error).__name__}: {error}"
     first = re.split(r"\n\s*(?:at |JVM stacktrace|== SQL|'\w)|;\n|SQLSTATE", raw, maxsplit=1)[0]
     return " ".join(first.split())[:1000].rstrip(" .;")

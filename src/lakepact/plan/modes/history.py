@@ -99,10 +99,15 @@ def _later(target: Target, row: str) -> str:
 
 
 def _once(target: Target) -> str:
-    """One event for each moment of a key: what is new corrects what stands."""
-    keys = quoted(target.keys)
-    rank = f"row_number() OVER (PARTITION BY {keys}, `_at` ORDER BY `_new` DESC, `_gone`)"
-    return f"SELECT * FROM (SELECT *, {rank} AS `_rank` FROM events) WHERE `_rank` = 1"
+    """One event for each moment of a key: what is new corrects what stands, unless it says the same again."""
+    moment = f"PARTITION BY {quoted(target.keys)}, `_at`"
+    stands = f"max(IF(`_new` OR `_gone`, NULL, `_hash`)) OVER ({moment})"
+    known = "(`_new` AND NOT `_gone` AND `_hash` <=> `_stands`)"
+    rank = f"row_number() OVER ({moment} ORDER BY {known}, `_new` DESC, `_gone`)"
+    return (
+        f"SELECT * FROM (SELECT *, {rank} AS `_rank` FROM (SELECT *, {stands} AS `_stands` FROM events))\n"
+        f"  WHERE `_rank` = 1"
+    )
 
 
 def _marked(target: Target) -> str:
@@ -118,11 +123,9 @@ def _runs(target: Target) -> str:
 
 
 def _versions(target: Target) -> str:
-    """Tracked values are those of a run's first event, the others those of its last."""
+    """Tracked values are those of a run's first event, the others those of the newest row the batch brings."""
     keys, tracked = quoted(target.keys), set(_tracked(target))
-    whole = (
-        f"OVER (PARTITION BY {keys}, `_run` ORDER BY `_at` ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)"
-    )
+    whole = f"OVER (PARTITION BY {keys}, `_run` ORDER BY `_new`, `_at` ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)"
     values = [
         quote(n) if n in target.keys or n in tracked or n == target.write.effective_from
         else f"last_value({quote(n)}) {whole} AS {quote(n)}"
