@@ -125,7 +125,8 @@ def _runs(target: Target) -> str:
 def _versions(target: Target) -> str:
     """Tracked values are those of a run's first event, the others those of the newest row the batch brings."""
     keys, tracked = quoted(target.keys), set(_tracked(target))
-    whole = f"OVER (PARTITION BY {keys}, `_run` ORDER BY `_new`, `_at` ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)"
+    everything = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+    whole = f"OVER (PARTITION BY {keys}, `_run` ORDER BY `_new`, `_at` {everything})"
     values = [
         quote(n) if n in target.keys or n in tracked or n == target.write.effective_from
         else f"last_value({quote(n)}) {whole} AS {quote(n)}"
