@@ -18,7 +18,11 @@ SHORTEST_TO_HIDE = 4
 
 def from_environment(scope: str, key: str) -> str | None:
     """`crm/jdbc-url` is looked up as LAKEPACT_SECRET_CRM_JDBC_URL."""
-    return os.environ.get(re.sub(r"\W", "_", f"LAKEPACT_SECRET_{scope}_{key}").upper())
+    return os.environ.get(variable(scope, key))
+
+
+def variable(scope: str, key: str) -> str:
+    return re.sub(r"\W", "_", f"LAKEPACT_SECRET_{scope}_{key}").upper()
 
 
 def from_files(folder: Path) -> Provider:
@@ -51,8 +55,9 @@ def resolve(text: str, provider: Provider, seen: list[str]) -> str:
         scope, key = found.groups()
         secret = provider(scope, key)
         if secret is None:
-            variable = re.sub(r"\W", "_", f"LAKEPACT_SECRET_{scope}_{key}").upper()
-            raise ProjectError(f"secret {scope}/{key} is not set; export {variable}, or add it to the secrets")
+            raise ProjectError(
+                f"secret {scope}/{key} is not set; export {variable(scope, key)}, or add it to the secrets"
+            )
         seen.append(secret)
         return secret
 

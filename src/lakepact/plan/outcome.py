@@ -30,7 +30,6 @@ class Outcome:
     content: str | None = None
     doubles: dict[str, list[str]] = field(default_factory=dict)
     missing: dict[str, list[str]] = field(default_factory=dict)
-    ignored_columns: tuple[str, ...] = ()
     effects: dict[str, int] = field(default_factory=dict)
     wrote: bool = False
     refusals: list[str] = field(default_factory=list)

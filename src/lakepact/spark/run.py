@@ -185,7 +185,6 @@ def _look_for_columns(plan: Plan, session: SparkSession, source: DataFrame, outc
         arrived = {name.lower() for name in source.columns}
     wanted = [column.name for column in plan.contract.columns]
     missing = [name for name in wanted if name.lower() not in arrived]
-    outcome.ignored_columns = tuple(n for n in source.columns if n.lower() not in {w.lower() for w in wanted})
     if missing:
         brings = ", ".join(name for name in source.columns if not name.startswith("_"))
         raise QualityError(f"the source lacks the column(s) {', '.join(missing)}; it brings {brings}")
