@@ -15,7 +15,7 @@ from lakepact.plan.commits import commit_text, find_commit, holds_same_rows, not
 from lakepact.plan.modes import MODES
 from lakepact.plan.outcome import Outcome, imbalance, reasons_to_stop, verdicts
 from lakepact.plan.plan import Plan, fingerprint
-from lakepact.plan.state import TableState, World
+from lakepact.plan.state import Commit, TableState, World
 from lakepact.plan.target import Written
 
 COUNTS = {"read": 10, "filtered": 0, "quarantined": 0, "deduplicated": 0, "accepted": 10, "null_keys": 0}
@@ -239,7 +239,7 @@ def test_a_record_has_the_status_of_its_run(
 
 def test_a_record_says_what_happened() -> None:
     outcome = counted(quarantined=2)
-    outcome.written, outcome.commits, outcome.steps = Written(inserted=8), 1, {"read": 0.12345}
+    outcome.written, outcome.commits, outcome.steps = Written(inserted=8), [Commit(1, {})], {"read": 0.12345}
     made = record(outcome)
     assert (made.rows.read, made.rows.inserted, made.rows.quarantined, made.balanced) == (10, 8, 2, True)
     assert (made.duration_seconds, made.steps, made.metrics_source) == (3.0, {"read": 0.123}, "delta")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel
@@ -21,6 +22,7 @@ Places = dict[Model, str]
 
 PLAIN: dict[Any, str] = {
     str: "text", int: "whole number", float: "number", bool: "true or false", Any: "anything",
+    datetime: "time (UTC where it has no zone)",
 }  # fmt: skip
 # What a validator's name says about a text.
 CHECKED = {

@@ -8,9 +8,11 @@ from typing import Any
 __version__ = "0.1.0.dev0"
 
 _HOME = {
+    "AlreadyWrittenError": "lakepact.errors",
     "Contract": "lakepact.contract.model",
     "ContractError": "lakepact.errors",
     "EngineError": "lakepact.errors",
+    "IngestResult": "lakepact.evidence.result",
     "LakepactError": "lakepact.errors",
     "LakepactExecutionError": "lakepact.errors",
     "MachineError": "lakepact.errors",
@@ -21,8 +23,11 @@ _HOME = {
     "QualityError": "lakepact.errors",
     "RunRecord": "lakepact.evidence.record",
     "StoreError": "lakepact.errors",
+    "TableReader": "lakepact.faces.reader",
+    "TableWriter": "lakepact.faces.writer",
     "UnbalancedError": "lakepact.errors",
     "Window": "lakepact.plan.state",
+    "ingest": "lakepact.faces.ingest",
     "load_contract": "lakepact.api",
     "make_plan": "lakepact.plan.plan",
     "open_project": "lakepact.api",
@@ -33,11 +38,16 @@ _HOME = {
     "validate": "lakepact.api",
 }
 
-__all__ = [*sorted(_HOME), "__version__"]
+# What other documents call our things.
+_ALSO = {"ContractForgeExecutionError": "LakepactExecutionError", "DKOpsExecutionError": "LakepactExecutionError"}
+
+__all__ = [*sorted([*_HOME, *_ALSO]), "__version__"]
 
 
 def __getattr__(name: str) -> Any:
     """Public names are loaded on first use, so that `import lakepact` costs next to nothing."""
+    if name in _ALSO:
+        return __getattr__(_ALSO[name])
     if name not in _HOME:
         raise AttributeError(f"module 'lakepact' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)

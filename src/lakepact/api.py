@@ -2,32 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakepact.contract import load as loading
 from lakepact.contract.load import Loaded, Setting
-from lakepact.contract.model import Contract
+from lakepact.contract.model import Contract, Layout
 from lakepact.contract.overrides import parse_overrides
 from lakepact.contract.project import Project
 from lakepact.contract.project import open_project as _open_project
 from lakepact.delta.tables import LogTables, list_tables, rows_of
 from lakepact.driver.order import chosen, in_order
-from lakepact.errors import ContractError, LakepactExecutionError, Problem, ProjectError, error_class
+from lakepact.errors import (
+    ContractError,
+    EngineError,
+    LakepactError,
+    LakepactExecutionError,
+    PlanError,
+    Problem,
+    ProjectError,
+    error_class,
+)
 from lakepact.evidence.record import RunRecord
+from lakepact.evidence.result import result_of
 from lakepact.evidence.stores import JsonFiles
-from lakepact.jobs import Watch, new_run, open_site, places_of, run_all, world_of
+from lakepact.jobs import Watch, delete_from, new_run, open_site, places_of, run_all, shared, world_of
 from lakepact.masks import mask_row
 from lakepact.names import TableName, TableRef
-from lakepact.plan.check import find_problems
+from lakepact.plan.check import find_problems, known_columns
+from lakepact.plan.expressions import predicate_problems
+from lakepact.plan.maintain import Chore, Optimized, Vacuumed, duration, optimize_chore, vacuum_chore
 from lakepact.plan.plan import Plan, make_plan
-from lakepact.plan.state import Window
+from lakepact.plan.state import TableState, Window
 from lakepact.plugins import hint
+from lakepact.upkeep import Result, Upkeep, keep_up
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 ENDINGS = (".yaml", ".yml", ".json")
 
@@ -57,6 +70,14 @@ def open_project(folder: str | Path = ".", environment: str | None = None) -> Pr
 def load_contract(file: str | Path, project: Project | None = None, options: Options = Options()) -> Contract:
     """One contract, from a file in any dialect."""
     return loading.load_contract(Path(file), _setting(project, options)).contract
+
+
+def contract_from(document: Mapping[str, Any], project: Project, options: Options = Options()) -> Contract:
+    """One contract from a document in any dialect, or an error with all its problems."""
+    contract = loading.contract_from(document, project.root, _setting(project, options))
+    if problems := find_problems(contract):
+        raise ContractError(problems)
+    return contract
 
 
 def validate(
@@ -159,10 +180,119 @@ def run(
         records = run_all(selected, site, window, watch)
     failed = [record for record in records if not record.ok]
     if failed and raise_on_failure:
-        first = failed[0]
-        kind = error_class(first.error_class, LakepactExecutionError)
-        raise kind(f"{first.pipeline}: {first.error}", first)
+        raise _failure(failed[0])
     return records
+
+
+def _failure(record: RunRecord) -> LakepactError:
+    kind = error_class(record.error_class, LakepactExecutionError)
+    return kind(f"{record.pipeline}: {record.error}", record, result_of(record))
+
+
+def run_contract(
+    contract: Contract,
+    project: Project,
+    *,
+    frame: DataFrame | None = None,
+    window: Window | None = None,
+    spark: SparkSession | None = None,
+    watch: Watch = Watch(),
+    raise_on_failure: bool = True,
+) -> RunRecord:
+    """Run one contract, which need not be a file of the project; `frame` is its source where it has no other."""
+    session = spark or (frame.sparkSession if frame is not None else None)
+    with open_site(project, [contract, *_neighbours(project)], session, watch) as site, shared(frame) as view:
+        (record,) = run_all([contract], site, window, watch, view)
+    if not record.ok and raise_on_failure:
+        raise _failure(record)
+    return record
+
+
+def plan_of(contract: Contract, project: Project, *, given: bool = False) -> Plan:
+    """What a run of this contract would do; `given`: its rows would be handed over."""
+    places = places_of(project, [contract, *_neighbours(project)])
+    look = LogTables().state if project.environment.catalog == "local" else nothing_there
+    world = replace(world_of(contract, project, places, look), given_view="given" if given else None)
+    return make_plan(contract, world, None, new_run(), places)
+
+
+def delete_rows(
+    contract: Contract, project: Project, condition: str, preview: bool = False, spark: SparkSession | None = None
+) -> int:
+    """Delete the rows for which the condition is true; the run that did it is recorded."""
+    if problems := predicate_problems(condition, known_columns(contract)):
+        raise PlanError([Problem(problem, "delete") for problem in problems])
+    with open_site(project, [contract, *_neighbours(project)], spark, Watch()) as site:
+        record = delete_from(contract, site, condition, preview)
+    if not record.ok:
+        raise _failure(record)
+    return record.rows.deleted or 0
+
+
+def _neighbours(project: Project) -> tuple[Contract, ...]:
+    """The project's other contracts, for the folders they name; those that cannot be read name none."""
+    there = [entry for entry in project.file.contracts if Path(project.place(entry)).exists()]
+    return validate(project).contracts if there and _has_files(project) else ()
+
+
+def _has_files(project: Project) -> bool:
+    try:
+        return bool(contract_files(project))
+    except ProjectError:
+        return False
+
+
+def optimize(
+    project: Project | str | Path,
+    tables: Sequence[str] = (),
+    options: Options = Options(),
+    *,
+    spark: SparkSession | None = None,
+    watch: Watch = Watch(),
+    raise_on_failure: bool = True,
+) -> list[Optimized]:
+    """Compact small files of the project's tables and their quarantines; what is not there yet is left out."""
+    from lakepact.spark import maintain
+
+    opened = project if isinstance(project, Project) else open_project(project)
+    kind = Upkeep("optimize", optimize_chore, maintain.optimize, lambda name: Optimized(name, "missing"))
+    done = keep_up(kind, opened, contracts(opened, options, tables), tables, spark, watch)
+    return done if not raise_on_failure else _all_kept_up(done)
+
+
+def vacuum(
+    project: Project | str | Path,
+    tables: Sequence[str] = (),
+    options: Options = Options(),
+    *,
+    retain: str | None = None,
+    dry_run: bool = False,
+    force: bool = False,
+    spark: SparkSession | None = None,
+    watch: Watch = Watch(),
+    raise_on_failure: bool = True,
+) -> list[Vacuumed]:
+    """Remove files that no version younger than `retain` needs; default: 7 days, or what the table itself asks for."""
+    from lakepact.spark import maintain
+
+    kept = None if retain is None else duration(retain)
+    opened = project if isinstance(project, Project) else open_project(project)
+
+    def make(table: TableRef, layout: Layout, state: TableState | None) -> Chore:
+        del layout
+        return vacuum_chore(table, state, kept, dry_run, force)
+
+    kind = Upkeep("vacuum", make, maintain.vacuum, lambda name: Vacuumed(name, "missing"))
+    done = keep_up(kind, opened, contracts(opened, options, tables), tables, spark, watch)
+    return done if not raise_on_failure else _all_kept_up(done)
+
+
+def _all_kept_up(done: list[Result]) -> list[Result]:
+    """All tables had their turn; the first that failed speaks for the others."""
+    for one in done:
+        if one.error is not None:
+            raise EngineError(f"{one.table}: {one.error}", done)
+    return done
 
 
 def rows(project: Project, table: str, limit: int | None = None, options: Options = Options()) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ LakepactError
 ├── StoreError               evidence could not be written or read (exit 3)
 └── LakepactExecutionError   a run failed; carries its record (exit 1 or 3)
     ├── QualityError         the data broke a rule, a guardrail or a gate (exit 1)
+    ├── AlreadyWrittenError  the batch of this name is in the table (exit 1)
     ├── UnbalancedError      rows in and rows out do not add up (exit 1)
     └── EngineError          Spark, Delta or the storage failed (exit 3)
 """
@@ -72,17 +73,27 @@ class StoreError(LakepactError):
 
 
 class LakepactExecutionError(LakepactError):
-    """A run failed. Its record was written first and is in `.record`."""
+    """A run failed. Its record was written first and is in `.record`; `.result` says it in `ingest`'s words."""
 
-    def __init__(self, message: str, record: Any = None) -> None:
+    def __init__(self, message: str, record: Any = None, result: Any = None) -> None:
         super().__init__(message)
-        self.record = record
+        self.record, self.result = record, result
 
 
 class QualityError(LakepactExecutionError):
     """The data is not what the contract promises; nothing was written."""
 
     exit_code = 1
+
+
+class AlreadyWrittenError(LakepactExecutionError):
+    """The batch was written before, by the run in `.writer`; nothing was written now."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, record: Any = None, result: Any = None, writer: str | None = None) -> None:
+        super().__init__(message, record, result)
+        self.writer = writer
 
 
 class UnbalancedError(LakepactExecutionError):

@@ -17,17 +17,25 @@ from lakepact.contract.project import Project, StoreSettings
 from lakepact.delta.files import file_bytes
 from lakepact.delta.tables import LogTables
 from lakepact.driver.order import held_back, reads
-from lakepact.errors import LakepactError, LakepactExecutionError, PlanError, Problem, ProjectError
-from lakepact.evidence.record import RunRecord, make_record, unplanned_record
+from lakepact.errors import (
+    AlreadyWrittenError,
+    LakepactError,
+    LakepactExecutionError,
+    PlanError,
+    Problem,
+    ProjectError,
+)
+from lakepact.evidence.record import Rows, RunRecord, make_record, unplanned_record
 from lakepact.evidence.stores import JsonFiles, Store
 from lakepact.names import TableRef
+from lakepact.plan.idempotency import app_id, decide
 from lakepact.plan.outcome import Outcome
 from lakepact.plan.plan import Places, Plan, make_plan
-from lakepact.plan.state import RunIdentity, TableState, Window, World
+from lakepact.plan.state import RunIdentity, TableState, Transaction, Window, World
 from lakepact.plugins import hint
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from lakepact.spark.run import Engine, Tables
 
@@ -52,13 +60,15 @@ class Site:
     stores: tuple[Store, ...]
 
 
-def run_all(selected: list[Contract], site: Site, window: Window | None, watch: Watch) -> list[RunRecord]:
+def run_all(
+    selected: list[Contract], site: Site, window: Window | None, watch: Watch, given_view: str | None = None
+) -> list[RunRecord]:
     """In order; a failure holds back only what reads its table."""
     records: list[RunRecord] = []
     failed: list[Contract] = []
     for contract in selected:
         blocker = held_back(contract, failed)
-        record = _skipped(contract, blocker, site) if blocker else _run_one(contract, site, window)
+        record = _skipped(contract, blocker, site) if blocker else _run_one(contract, site, window, given_view)
         watch.record(record)
         records.append(record)
         if not record.ok:
@@ -66,14 +76,17 @@ def run_all(selected: list[Contract], site: Site, window: Window | None, watch: 
     return records
 
 
-def _run_one(contract: Contract, site: Site, window: Window | None) -> RunRecord:
+def _run_one(contract: Contract, site: Site, window: Window | None, given_view: str | None) -> RunRecord:
     """The one place that catches everything, for every run leaves a record."""
     from lakepact.spark.failures import engine_error
     from lakepact.spark.run import run_plan
 
     run, outcome, plan, error = new_run(), Outcome(), None, None
     try:
-        plan = _plan(contract, site, window, run, outcome)
+        transaction = _transaction(contract, site)
+        world = world_of(contract, site.project, site.places, site.engine.tables.state)
+        world = replace(world, transaction=transaction, given_view=given_view)
+        plan = _plan(contract, site, world, window, run, outcome)
         run_plan(plan, site.engine, outcome)
     except LakepactError as known:
         error = known
@@ -85,7 +98,69 @@ def _run_one(contract: Contract, site: Site, window: Window | None) -> RunRecord
     return _write(_record(contract, plan, outcome, error, run, site), site)
 
 
-def _plan(contract: Contract, site: Site, window: Window | None, run: RunIdentity, outcome: Outcome) -> Plan:
+def delete_from(contract: Contract, site: Site, condition: str, preview: bool) -> RunRecord:
+    """Rows deleted by a condition, as a run of its own; a preview only counts them and leaves no record."""
+    from lakepact.spark.failures import engine_error
+    from lakepact.spark.table import count_rows, delete_rows
+
+    run, table, tables = new_run(), site.places.locate(contract.name), site.engine.tables
+    before, deleted, after, error = tables.version(table), 0, None, None
+    try:
+        if before < 0:
+            raise PlanError([Problem(f"there is no table {contract.name!r} to delete from", "delete")])
+        if preview:
+            deleted = count_rows(site.engine.spark, table, condition)
+        else:
+            delete_rows(site.engine.spark, table, condition, run.run_id)
+            own = tables.commit(table, run.run_id, before)
+            deleted, after = (own.metrics.get("numDeletedRows", 0), own.version) if own else (0, before)
+    except LakepactError as known:
+        error = known
+    except Exception as unknown:  # noqa: BLE001 - whatever it was, it becomes the record of a failed run
+        error = engine_error(unknown)
+    status = "failed" if error else "success"
+    record = unplanned_record(contract, run, error, status, _now(), site.project.environment_name)
+    told = replace(record, mode="delete", rows=Rows(deleted=deleted), version_before=before, version_after=after)
+    return told if preview else _write(told, site)
+
+
+@contextmanager
+def shared(frame: DataFrame | None) -> Iterator[str | None]:
+    """A DataFrame under a name that every session of its Spark can see, for as long as it is needed."""
+    if frame is None:
+        yield None
+        return
+    name = f"lakepact_{random.token_hex(8)}"
+    frame.createOrReplaceGlobalTempView(name)
+    try:
+        yield name
+    finally:
+        frame.sparkSession.catalog.dropGlobalTempView(name)
+
+
+def _transaction(contract: Contract, site: Site) -> Transaction | None:
+    """Decided before anything is read: whether the batch this contract names is in the table already."""
+    write, tables, table = contract.write, site.engine.tables, site.places.locate(contract.name)
+    if write is None or write.idempotency_key is None or write.policy == "always_run":
+        return None
+    key = write.idempotency_key
+    decision = decide(write, tables.transaction(table, app_id(key)), _last_failed(contract.name, key, site))
+    if decision.action != "run":
+        raise AlreadyWrittenError(decision.reason, writer=tables.writer_of(table, key))
+    return decision.transaction
+
+
+def _last_failed(pipeline: str, key: str, site: Site) -> bool:
+    """Whether the last attempt with this key failed, as far as a store can tell."""
+    readable = [store for store in site.stores if isinstance(store, JsonFiles)]
+    found = (record for store in readable[:1] for record in store.newest(pipeline) if record.idempotency_key == key)
+    last = next(found, None)
+    return last is not None and last.status == "failed"
+
+
+def _plan(
+    contract: Contract, site: Site, world: World, window: Window | None, run: RunIdentity, outcome: Outcome
+) -> Plan:
     """A contract without columns takes those of its source, which only Spark can tell."""
     from lakepact.spark.run import source_columns
 
@@ -94,7 +169,6 @@ def _plan(contract: Contract, site: Site, window: Window | None, run: RunIdentit
     if missing:
         message = f"reads {', '.join(missing)}, which does not exist yet; run its contract first"
         raise PlanError([Problem(message, "source")])
-    world = world_of(contract, site.project, site.places, look)
     plan = make_plan(contract, world, window, run, site.places)
     if contract.columns:
         return plan
@@ -170,7 +244,7 @@ def open_site(
     from lakepact.spark.run import Engine
 
     with _session(project, spark) as session:
-        engine = Engine(session, _tables(project, session), _provider(project), watch.step)
+        engine = Engine(session, tables_of(project, session), _provider(project), watch.step)
         yield Site(project, places_of(project, contracts), engine, tuple(_stores(project, session)))
 
 
@@ -188,7 +262,8 @@ def _session(project: Project, spark: SparkSession | None) -> Iterator[SparkSess
         yield session
 
 
-def _tables(project: Project, session: SparkSession) -> Tables:
+def tables_of(project: Project, session: SparkSession) -> Tables:
+    """Who knows the tables of this environment."""
     from lakepact.spark.tables import CatalogTables
 
     return LogTables() if project.environment.catalog == "local" else CatalogTables(session)

@@ -57,6 +57,14 @@ def inspect_contract(file: Path, setting: Setting | None = None) -> tuple[Loaded
         return None, list(error.problems)
 
 
+def contract_from(document: Mapping[str, Any], folder: Path, setting: Setting | None = None) -> Contract:
+    """A contract that is not in a file; files it names are looked for in `folder`."""
+    loaded, problems = _inspect(dict(document), {}, folder / "contract", setting or Setting())
+    if loaded is None or problems:
+        raise ContractError([problem.at("", None) for problem in problems])
+    return loaded.contract
+
+
 def _inspect(document: Any, lines: Lines, file: Path, setting: Setting) -> tuple[Loaded | None, list[Problem]]:
     if not isinstance(document, dict):
         message = "a contract is keys and values, starting with `table:`"

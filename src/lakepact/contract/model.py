@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime, timezone
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -65,6 +66,11 @@ def _column_name(name: str) -> str:
     return name
 
 
+def _in_utc(moment: datetime) -> datetime:
+    """A moment without a time zone is taken for UTC."""
+    return moment.replace(tzinfo=timezone.utc) if moment.tzinfo is None else moment
+
+
 def _table_name(text: str) -> str:
     TableName.parse(text)
     return text
@@ -99,6 +105,7 @@ ActionText = Annotated[
     Field(json_schema_extra={"enum": ["warn", "quarantine", "fail", *_ACTIONS]}),
 ]
 Scalar = str | int | float | bool
+Instant = Annotated[datetime, AfterValidator(_in_utc)]
 
 
 class Part(BaseModel):
@@ -320,6 +327,7 @@ class HistoryColumns(Part):
     changed_columns: ColumnName = "changed_columns"
 
 
+IdempotencyPolicy = Literal["always_run", "skip_if_success", "fail_if_success", "rerun_if_failed"]
 Operation = Literal["insert", "update", "delete"]
 OPERATIONS: dict[str, Operation] = {"I": "insert", "U": "update", "D": "delete"}
 
@@ -335,11 +343,19 @@ class Write(Part):
     )
     partition_column: ColumnName | None = Field(None, description="overwrite: replace only one partition …")
     partition_value: Scalar | None = Field(None, description="… namely this one")
+    partition: dict[str, Scalar] = Field(
+        default_factory=dict, description="overwrite: the one partition to replace, where it has several columns"
+    )
     replace_partitions: StrictBool = Field(False, description="overwrite: replace the partitions in the batch")
     replace_partitions_source_complete: StrictBool = Field(
         False,
         description="the source holds the whole of each partition it brings; replace_partitions needs it",
     )
+    merge_partition_column: ColumnName | None = Field(
+        None, description="upsert, hash diff, cdc: the merge looks only into the partitions its changes are about"
+    )
+    update_columns: Names = Field((), description="upsert: columns an update may change; default: all but the keys")
+    insert_only_columns: Names = Field((), description="upsert: columns that keep the value of their first row")
     hash_keys: Names = Field((), description="hash diff: columns whose change counts; default: all but the keys")
     hash_exclude_columns: Names = Field((), description="hash diff, history: columns whose change does not count")
     append_versions: StrictBool = Field(False, description="hash diff: add changed rows instead of updating them")
@@ -347,11 +363,15 @@ class Write(Part):
     track: Names = Field((), description="history: columns whose change makes a version; default: all but keys")
     late: Literal["apply", "ignore", "reject"] = Field("apply", description="history: what becomes of late rows")
     apply_as_deletes: str | None = Field(None, description="history: rows for which this is true end their key")
+    restate_from: Instant | None = Field(
+        None,
+        description="history: from this moment on the batch is the truth, and what the table says of it is forgotten",
+    )
     history: HistoryColumns = HistoryColumns()
     max_delete_ratio: float | None = Field(
         None, ge=0, le=1, description="snapshot: at most this share of the active rows may disappear"
     )
-    hard_delete: StrictBool = Field(False, description="snapshot: rows that disappear are deleted, not marked")
+    hard_delete: StrictBool = Field(False, description="snapshot, cdc: rows are deleted, not marked")
     op_column: ColumnName = Field("op_type", description="cdc: the column that says what happened")
     op_codes: dict[str, Operation] = Field(
         default_factory=lambda: dict(OPERATIONS), description="cdc: what codes mean; case does not matter"
@@ -363,14 +383,35 @@ class Write(Part):
         None,
         description="overwrite: no commit when the rows are those of the last one; default: unless files",
     )
+    idempotency_key: str | None = Field(None, min_length=1, description="names the batch; a table takes a batch once")
+    idempotency_policy: IdempotencyPolicy | None = Field(
+        None, description="what happens when the key was already written; default: skip_if_success"
+    )
+    retry_attempts: int = Field(10, ge=1, le=1000, description="tries, where other writers are faster")
+    retry_backoff_seconds: float = Field(0.5, ge=0, le=600, description="pause before the second try; it doubles")
+
+    @property
+    def named_partition(self) -> dict[str, Scalar]:
+        """The one partition to replace, however it was said."""
+        if self.partition_column is None or self.partition_value is None:
+            return self.partition
+        return {**self.partition, self.partition_column: self.partition_value}
+
+    @property
+    def policy(self) -> IdempotencyPolicy:
+        return self.idempotency_policy or ("skip_if_success" if self.idempotency_key else "always_run")
 
 
 class Layout(Part):
     """How the table lies on disk."""
 
-    partition_by: Names = ()
-    cluster_by: Names = ()
-    properties: dict[str, str] = Field(default_factory=dict)
+    partition_by: Names = Field((), description="a folder for each value; for large tables and few values")
+    cluster_by: Names = Field((), description="rows that are alike in these columns lie together; at most four")
+    zorder_by: Names = Field((), description="columns that optimize_after_write sorts the files by")
+    optimize_after_write: StrictBool = Field(False, description="true: a run that wrote compacts small files after it")
+    properties: dict[str, str] = Field(
+        default_factory=dict, description="Delta table properties, set where the table has others"
+    )
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Layout:

@@ -125,6 +125,13 @@ def open_project(folder: Path, environment: str | None = None) -> Project:
     return Project(root=root, file=file, environment_name=chosen, environment=file.environments[chosen])
 
 
+def default_project(folder: Path) -> Project:
+    """A folder without a file of its own: tables lie in its warehouse, records in .lakepact."""
+    file = ProjectFile()
+    name = file.default_environment
+    return Project(root=folder.resolve(), file=file, environment_name=name, environment=file.environments[name])
+
+
 def is_project(folder: Path) -> bool:
     return any((folder / name).is_file() for name in (FILE, *DKOPS_FILES))
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakepact.names import TableRef
-from lakepact.plan.commits import Commit, find_commit
-from lakepact.plan.state import TableState
+from lakepact.plan.commits import LOOK_BACK, find_commit, find_writer, last_note
+from lakepact.plan.layout import CLUSTERED_BY
+from lakepact.plan.state import Commit, TableState, protocol_properties
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
+RECENT = 1000
 _SPARK_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
 
 
@@ -40,16 +42,21 @@ class LogTables:
         if delta is None:
             return None
         fields = json.loads(delta.schema().to_json())["fields"]
-        metadata = delta.metadata()
-        newest = next(iter(delta.history(1)), {})
+        metadata, protocol = delta.metadata(), delta.protocol()
+        features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
+        known = protocol_properties(protocol.min_reader_version, protocol.min_writer_version, features)
+        sizes = delta.get_add_actions().column("size_bytes").to_pylist()
         return TableState(
             version=delta.version(),
             columns={field["name"]: spark_type(field["type"]) for field in fields},
             partition_by=tuple(metadata.partition_columns),
-            properties=metadata.configuration,
-            last_commit=newest.get("userMetadata"),
+            properties=metadata.configuration | known,
+            last_commit=last_note(delta.history(LOOK_BACK)),
             required=frozenset(field["name"] for field in fields if not field["nullable"]),
-            bytes=sum(delta.get_add_actions().column("size_bytes").to_pylist()),
+            bytes=sum(sizes),
+            files=len(sizes),
+            cluster_by=_clustered_by(metadata.configuration) if "clustering" in features else (),
+            comment=metadata.description or "",
         )
 
     def commit(self, table: TableRef, run_id: str, after: int) -> Commit | None:
@@ -58,6 +65,27 @@ class LogTables:
         if delta is None or delta.version() <= after:
             return None
         return find_commit(delta.history(delta.version() - after), run_id, after)
+
+    def version(self, table: TableRef) -> int:
+        """The newest version; -1 where there is no table."""
+        delta = open_table(table)
+        return -1 if delta is None else delta.version()
+
+    def transaction(self, table: TableRef, app_id: str) -> int | None:
+        """The newest version of an application's transactions that the log holds."""
+        delta = open_table(table)
+        return None if delta is None else delta.transaction_version(app_id)
+
+    def writer_of(self, table: TableRef, key: str) -> str | None:
+        """The run that wrote the batch of this name."""
+        delta = open_table(table)
+        return None if delta is None else find_writer(delta.history(RECENT), key)
+
+
+def _clustered_by(properties: Mapping[str, str]) -> tuple[str, ...] | None:
+    """As we noted it: the log's own words are for a JVM alone."""
+    note = properties.get(CLUSTERED_BY)
+    return None if note is None else tuple(note.split(",") if note else ())
 
 
 def spark_type(kind: Any) -> str:

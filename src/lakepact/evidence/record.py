@@ -10,10 +10,12 @@ from typing import Any
 
 from lakepact import secrets
 from lakepact.contract.model import Contract
+from lakepact.errors import AlreadyWrittenError
 from lakepact.plan.outcome import Outcome, Verdict, imbalance, verdicts
 from lakepact.plan.plan import Plan
 from lakepact.plan.rules import RowRule
 from lakepact.plan.state import RunIdentity
+from lakepact.plan.target import total
 
 SCHEMA_VERSION = 1
 LONGEST_ERROR = 4000
@@ -81,8 +83,15 @@ class RunRecord:
     roles: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     expectations: tuple[Expectation, ...] = ()
+    notes: tuple[str, ...] = ()
     steps: Mapping[str, float] = field(default_factory=dict)
     engine: Mapping[str, str] = field(default_factory=dict)
+    idempotency_key: str | None = None
+    skip_reason: str | None = None
+    skipped_by: str | None = None
+    tries: int = 0
+    operation_metrics: Mapping[str, int] = field(default_factory=dict)
+    schema_changes: tuple[str, ...] = ()
     schema_version: int = SCHEMA_VERSION
 
     @property
@@ -91,7 +100,8 @@ class RunRecord:
 
     @property
     def ok(self) -> bool:
-        return self.status in GOOD
+        """A run that was not needed is as good as one that succeeded; one that was held back is not."""
+        return self.status in GOOD or (self.status == "skipped" and self.error is None)
 
 
 GOOD = frozenset({"success", "warned", "quarantined"})
@@ -104,10 +114,11 @@ def make_record(
     """What happened, from what was planned, what was counted and what went wrong."""
     found = verdicts(plan, outcome)
     window = plan.window
+    skip, error = _left_out(plan.contract, error)
     return RunRecord(
         run_id=plan.run.run_id,
         pipeline=plan.contract.name,
-        status=_status(found, outcome, error),
+        status="skipped" if skip else _status(found, outcome, error),
         started_at=plan.run.now,
         ended_at=ended_at,
         environment=environment,
@@ -120,7 +131,7 @@ def make_record(
         failed_step=outcome.step if error else None,
         rows=_rows(outcome),
         balanced=None if outcome.written is None else not imbalance(outcome),
-        metrics_source=None if outcome.written is None else ("delta" if outcome.commits else "logical"),
+        metrics_source=_metrics_source(plan, outcome),
         version_before=outcome.version_before,
         version_after=outcome.version_after,
         window_start=window.start if window else None,
@@ -132,8 +143,15 @@ def make_record(
         roles=tuple(owner.role for owner in plan.contract.owners),
         tags=plan.contract.tags,
         expectations=tuple(_expectation(verdict) for verdict in found),
+        notes=tuple(secrets.hide(note, outcome.secrets) for note in outcome.notes),
         steps={name: round(seconds, 3) for name, seconds in outcome.steps.items()},
         engine=engine,
+        idempotency_key=_key(plan.contract),
+        skip_reason=str(skip) if skip else None,
+        skipped_by=skip.writer if skip else None,
+        tries=outcome.tries,
+        operation_metrics=total(*(own.metrics for own in outcome.commits)),
+        schema_changes=plan.ddl if plan.world.target and "prepare" in outcome.steps else (),
     )
 
 
@@ -141,11 +159,12 @@ def unplanned_record(
     contract: Contract, run: RunIdentity, error: BaseException | None, status: str, ended_at: datetime,
     environment: str, secret: Sequence[str] = (),
 ) -> RunRecord:  # fmt: skip
-    """For a run that ended before it had a plan: refused, or skipped because what it needs failed."""
+    """For a run that ended before it had a plan: refused, or left out because what it needs failed or it was done."""
+    skip, error = _left_out(contract, error)
     return RunRecord(
         run_id=run.run_id,
         pipeline=contract.name,
-        status=status,
+        status="skipped" if skip else status,
         started_at=run.now,
         ended_at=ended_at,
         environment=environment,
@@ -157,7 +176,31 @@ def unplanned_record(
         roles=tuple(owner.role for owner in contract.owners),
         tags=contract.tags,
         sink=contract.name,
+        idempotency_key=_key(contract),
+        skip_reason=str(skip) if skip else None,
+        skipped_by=skip.writer if skip else None,
     )
+
+
+def _left_out(
+    contract: Contract, error: BaseException | None
+) -> tuple[AlreadyWrittenError | None, BaseException | None]:
+    """A batch that is there already is no failure, unless the contract says so."""
+    refuses = contract.write is not None and contract.write.policy == "fail_if_success"
+    if isinstance(error, AlreadyWrittenError) and not refuses:
+        return error, None
+    return None, error
+
+
+def _key(contract: Contract) -> str | None:
+    return contract.write.idempotency_key if contract.write else None
+
+
+def _metrics_source(plan: Plan, outcome: Outcome) -> str | None:
+    """Where the numbers come from: Delta's count of our own commit, our count of the changes, or both."""
+    if outcome.written is None:
+        return None
+    return plan.mode.metrics_source if outcome.commits else "logical"
 
 
 def _status(found: list[Verdict], outcome: Outcome, error: BaseException | None) -> str:
@@ -211,7 +254,7 @@ def from_json(text: str) -> RunRecord:
     known["rows"] = Rows(**_known(Rows, known.get("rows") or {}))
     told = known.get("expectations") or ()
     known["expectations"] = tuple(Expectation(**_known(Expectation, item)) for item in told)
-    for key in ("sources", "owners", "roles", "tags"):
+    for key in ("sources", "owners", "roles", "tags", "schema_changes", "notes"):
         known[key] = tuple(known.get(key) or ())
     return RunRecord(**known)
 

@@ -43,6 +43,11 @@ class JsonFiles:
         files = sorted(self._files(pipeline), key=lambda file: file.name, reverse=True)
         return [self._one(file) for file in files[:limit]]
 
+    def newest(self, pipeline: str) -> Iterator[RunRecord]:
+        """One by one, newest first: whoever has found what they look for reads no further."""
+        files = sorted(self._files(pipeline), key=lambda file: file.name, reverse=True)
+        return (self._one(file) for file in files)
+
     def _files(self, pipeline: str | None) -> Iterator[Path]:
         folder = _safe(pipeline) if pipeline else "*"
         return self.folder.glob(f"{folder}/*.json")

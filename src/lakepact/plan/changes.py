@@ -1,13 +1,18 @@
-"""The contract's columns against the table's: what must change, and what must not."""
+"""The contract against the table as it is: what must change, and what must not."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from lakepact.contract.model import Contract, Layout
 from lakepact.names import quote
 from lakepact.plan.columns import TableColumn
-from lakepact.plan.layout import add_columns
+from lakepact.plan.layout import CLUSTERED_BY, add_columns, set_clustering, set_comment, set_properties
 from lakepact.plan.state import TableState
+
+CLUSTERING = "delta.feature.clustering"
+VERSIONS = ("delta.minreaderversion", "delta.minwriterversion")
 
 
 @dataclass(frozen=True)
@@ -33,3 +38,72 @@ def diff(table: str, columns: tuple[TableColumn, ...], state: TableState) -> Cha
     statements = [add_columns(table, new)] if new else []
     statements += [f"ALTER TABLE {table} ALTER COLUMN {quote(name)} DROP NOT NULL" for name in relaxed]
     return Changes(tuple(statements), tuple(refused))
+
+
+def layout_diff(table: str, contract: Contract, state: TableState) -> Changes:
+    """Only what differs is set, for each statement is a commit; what the contract does not mention is left alone."""
+    layout, comment = contract.layout, contract.description
+    differ = {key: value for key, value in layout.properties.items() if not _holds(state.properties, key, value)}
+    statements = [set_properties(table, differ)] if differ else []
+    statements += _clustering(table, layout, state)
+    statements += [set_comment(table, comment)] if comment and comment != state.comment else []
+    return Changes(tuple(statements), tuple(_impossible(contract, state)))
+
+
+def partitions_note(layout: Layout, state: TableState) -> list[str]:
+    """A table cannot be partitioned anew in place; it works as it is, and somebody should know."""
+    there = ", ".join(state.partition_by) or "nothing"
+    if layout.cluster_by and state.partition_by:
+        wanted = f"clustered by {', '.join(layout.cluster_by)}"
+    elif _folded(layout.partition_by) != _folded(state.partition_by):
+        wanted = f"partitioned by {', '.join(layout.partition_by) or 'nothing'}"
+    else:
+        return []
+    return [f"the table is partitioned by {there} and stays so; to have it {wanted}, write it anew under another name"]
+
+
+def _clustering(table: str, layout: Layout, state: TableState) -> list[str]:
+    """Noted last: a run that stops before it clusters once more, which changes nothing."""
+    wanted, note = layout.cluster_by, state.properties.get(CLUSTERED_BY, "")
+    if state.partition_by or not (wanted or note):
+        return []
+    same = state.cluster_by is not None and _folded(state.cluster_by) == _folded(wanted)
+    if same and note.lower() == ",".join(wanted).lower():
+        return []
+    cluster = [] if same else [set_clustering(table, wanted)]
+    return [*cluster, set_properties(table, {CLUSTERED_BY: ",".join(wanted)})]
+
+
+def _impossible(contract: Contract, state: TableState) -> Iterator[str]:
+    """What would replace other rows than it should, or what OPTIMIZE would refuse after the rows are written."""
+    layout, there = contract.layout, ", ".join(state.partition_by) or "nothing"
+    by_partition = contract.write is not None and contract.write.replace_partitions
+    if by_partition and set(_folded(layout.partition_by)) != set(_folded(state.partition_by)):
+        wanted = ", ".join(layout.partition_by)
+        yield f"the table is partitioned by {there}, so that replace_partitions would not replace those of {wanted}"
+    if layout.zorder_by and CLUSTERING in state.properties:
+        yield "the table was clustered once, and Delta sorts such a table by cluster_by alone; say that, not zorder_by"
+    for name in layout.zorder_by:
+        if name.lower() in _folded(state.partition_by):
+            yield f"the table is partitioned by {name}, on which all rows of a partition agree: not for zorder_by"
+
+
+def _holds(properties: Mapping[str, str], key: str, value: str) -> bool:
+    """Delta keeps values as they were written, and takes no notice of upper and lower case in its own names."""
+    there = {(k.lower() if _is_deltas(k) else k): v for k, v in properties.items()}
+    found = there.get(key.lower() if _is_deltas(key) else key)
+    if found is None:
+        return False
+    if key.lower() in VERSIONS:
+        return found.isdigit() and value.isdigit() and int(found) >= int(value)
+    if key.lower().startswith("delta.feature."):
+        return True
+    return found == value or (value.lower() in ("true", "false") and found.lower() == value.lower())
+
+
+def _is_deltas(key: str) -> bool:
+    return key.lower().startswith("delta.")
+
+
+def _folded(names: Iterable[str]) -> list[str]:
+    return [name.lower() for name in names]

@@ -8,8 +8,9 @@ from lakepact.contract.model import Contract, Rule, Step
 from lakepact.errors import Problem
 from lakepact.plan.columns import CORRUPT, SOURCE_FILE, STAMPS, stamp_columns
 from lakepact.plan.expressions import expression_problems, order_problems, predicate_problems
+from lakepact.plan.layout import layout_problems
 from lakepact.plan.modes import MODES
-from lakepact.plan.read import format_of, upstreams
+from lakepact.plan.read import GIVEN, format_of, upstreams
 from lakepact.plan.tables import select_problems, tables_in
 from lakepact.plan.target import write_keys
 from lakepact.plugins import hint
@@ -42,7 +43,7 @@ def _source(contract: Contract) -> Found:
     yield from (Problem(message, "source.sql") for message in problems)
     if source.path is not None and not format_of(source):
         yield Problem("cannot be told from the path; write csv, json, parquet, …", "source.format")
-    if source.connector is not None and source.connector not in CONNECTORS:
+    if source.connector is not None and source.connector not in (GIVEN, *CONNECTORS):
         yield Problem(f"{source.connector!r} is not built into this version", "source.connector")
     if not problems and contract.name in upstreams(source):
         yield Problem("the table would read itself", f"source.{source.kind}")
@@ -84,6 +85,7 @@ def _write_columns(contract: Contract) -> Found:
 
 NAMES_COLUMNS = (
     "keys", "hash_keys", "hash_exclude_columns", "track", "sequence_by", "effective_from", "partition_column",
+    "partition", "merge_partition_column", "update_columns", "insert_only_columns",
 )  # fmt: skip
 OPTIONS = {
     "sequence_by": ("scd1_upsert", "scd1_hash_diff", "cdc_merge", "append_dedup"),
@@ -91,6 +93,10 @@ OPTIONS = {
     "skip_unchanged": ("scd0_overwrite",),
     "partition_column": ("scd0_overwrite",),
     "partition_value": ("scd0_overwrite",),
+    "partition": ("scd0_overwrite",),
+    "merge_partition_column": ("scd1_upsert", "scd1_hash_diff", "cdc_merge"),
+    "update_columns": ("scd1_upsert",),
+    "insert_only_columns": ("scd1_upsert",),
     "replace_partitions": ("scd0_overwrite",),
     "replace_partitions_source_complete": ("scd0_overwrite",),
     "hash_keys": ("scd1_hash_diff",),
@@ -101,8 +107,9 @@ OPTIONS = {
     "late": ("scd2_historical",),
     "apply_as_deletes": ("scd2_historical",),
     "history": ("scd2_historical",),
+    "restate_from": ("scd2_historical",),
     "max_delete_ratio": ("snapshot_soft_delete",),
-    "hard_delete": ("snapshot_soft_delete",),
+    "hard_delete": ("snapshot_soft_delete", "cdc_merge"),
     "op_column": ("cdc_merge",),
     "op_codes": ("cdc_merge",),
     "deleted_column": ("cdc_merge",),
@@ -111,15 +118,25 @@ OPTIONS = {
 
 
 def _partitions(contract: Contract) -> Found:
-    """What an overwrite of partitions must say, so that it replaces no more than it should."""
+    """Partitions are spoken of where the table has them."""
     write = contract.write
     if write is None:
         return
     if (write.partition_column is None) != (write.partition_value is None):
         yield Problem("partition_column and partition_value belong together", "write.partition_value")
-    if write.partition_column and write.partition_column not in contract.layout.partition_by:
-        yield Problem(f"{write.partition_column!r} is not one of layout.partition_by", "write.partition_column")
-    if write.replace_partitions and write.partition_column:
+    for field in ("partition_column", "partition", "merge_partition_column"):
+        named = getattr(write, field) or ()
+        others = {named} if isinstance(named, str) else {*named}
+        for column in sorted(others - {*contract.layout.partition_by}):
+            yield Problem(f"{column!r} is not one of layout.partition_by", f"write.{field}")
+
+
+def _replaced(contract: Contract) -> Found:
+    """What an overwrite of partitions must say, so that it replaces no more than it should."""
+    write = contract.write
+    if write is None:
+        return
+    if write.replace_partitions and write.named_partition:
         yield Problem("either the partition named or those of the batch, not both", "write.replace_partitions")
     if write.replace_partitions and not contract.layout.partition_by:
         yield Problem("needs layout.partition_by", "write.replace_partitions")
@@ -136,6 +153,21 @@ def _sequence(contract: Contract) -> Found:
         yield Problem("cdc_merge needs sequence_by: which event of a key is the latest", "write.sequence_by")
     if write.append_versions:
         yield Problem("append_versions needs sequence_by: which version of a key is the latest", "write.sequence_by")
+
+
+def _options(contract: Contract) -> Found:
+    """Settings that make no sense alone, or together."""
+    write = contract.write
+    if write is None:
+        return
+    if write.policy != "always_run" and not write.idempotency_key:
+        yield Problem(f"{write.policy} needs an idempotency_key: the name of the batch", "write.idempotency_policy")
+    if write.restate_from and write.late != "apply":
+        yield Problem("a batch that restates history is applied; leave out late", "write.late")
+    if write.restate_from and not write.effective_from:
+        yield Problem("needs effective_from: when each row of the batch became true", "write.restate_from")
+    for name in sorted({*write.update_columns} & {*write.keys, *write.insert_only_columns}):
+        yield Problem(f"{name!r} is a key or insert-only, and cannot be updated", "write.update_columns")
 
 
 def _snapshot(contract: Contract) -> Found:
@@ -163,13 +195,12 @@ def _quarantine(contract: Contract) -> Found:
 
 
 def _layout(contract: Contract) -> Found:
-    if contract.source is None:
-        return  # a table described alone: whoever fills it may stamp columns of its own
-    yield from _known(contract, contract.layout.partition_by, "layout.partition_by")
-    yield from _known(contract, contract.layout.cluster_by, "layout.cluster_by")
-    names = [column.name for column in contract.columns]
-    if names and set(contract.layout.partition_by) >= set(names):
-        yield Problem("a table needs a column that is not a partition", "layout.partition_by")
+    """A table described alone is judged without its columns: whoever fills it may stamp some of its own."""
+    added = MODES[contract.write.mode].adds(contract.write) if contract.write else ()
+    columns = {column.name: column.type for column in contract.columns}
+    columns |= {column.name: column.type for column in (*stamp_columns(contract), *added)}
+    known = contract.columns and contract.source is not None
+    yield from layout_problems(contract.layout, columns if known else None)
 
 
 def _known(contract: Contract, names: tuple[str, ...], field: str) -> Found:
@@ -265,15 +296,20 @@ def _rule_columns(rule: Rule) -> tuple[str, ...]:
 
 
 CHECKS: tuple[Callable[[Contract], Found], ...] = (
-    _columns, _source, _steps, _rules, _write, _write_columns, _partitions, _sequence, _snapshot, _quarantine, _layout,
+    _columns, _source, _steps, _rules, _write, _write_columns, _partitions, _replaced, _sequence, _options, _snapshot,
+    _quarantine, _layout,
 )  # fmt: skip
 
 
 def find_warnings(contract: Contract) -> list[str]:
     """What is allowed, and should be known."""
     warnings = []
-    if contract.write and contract.write.mode == "scd0_append":
-        warnings.append("scd0_append adds the batch each time it runs; a repeated run repeats its rows")
+    if contract.write and contract.write.mode == "scd0_append" and not contract.write.idempotency_key:
+        warnings.append(
+            "scd0_append adds the batch each time it runs; an idempotency_key keeps a repeated run from repeating rows"
+        )
+    if contract.write and contract.write.mode == "cdc_merge" and contract.write.hard_delete:
+        warnings.append("a deleted row leaves nothing behind: an older event that comes in a later run brings it back")
     if not contract.columns:
         warnings.append("no columns are declared: the table takes the source's columns and types as they are")
     if contract.freshness:

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from lakepact.plan.outcome import Outcome
 from lakepact.plan.plan import Plan
+from lakepact.plan.state import Commit, Transaction
 
 # Operations that move rows; a run also makes commits that only create or alter a table.
-WRITES = frozenset({"WRITE", "MERGE", "DELETE", "UPDATE"})
+WRITES = frozenset({"WRITE", "MERGE", "DELETE", "UPDATE", "CREATE TABLE AS SELECT"})
+
+# Operations after which a table holds the same rows under the same columns.
+TIDYING = frozenset({
+    "OPTIMIZE", "VACUUM START", "VACUUM END", "SET TBLPROPERTIES", "UNSET TBLPROPERTIES", "CLUSTER BY",
+})  # fmt: skip
+
+# As many commits are looked at to find one that did more.
+LOOK_BACK = 10
 
 
-@dataclass(frozen=True)
-class Commit:
-    """One commit of a run: its version, and what Delta counted."""
-
-    version: int
-    metrics: Mapping[str, int]
-
-
-def commit_text(plan: Plan, outcome: Outcome, content: str | None = None) -> str:
+def commit_text(
+    plan: Plan, outcome: Outcome, content: str | None = None, transaction: Transaction | None = None
+) -> str:
     """The note that rides in the commit: who made it, under which contract, with which counts and rows."""
     said = {
         "lakepact": 1,
@@ -31,7 +33,9 @@ def commit_text(plan: Plan, outcome: Outcome, content: str | None = None) -> str
         "table": plan.contract.name,
         "rows": {name: n for name, n in outcome.counts.items() if ":" not in name},
         "content": content,
+        "key": plan.contract.write.idempotency_key if plan.contract.write else None,
     }
+    said |= {"transaction": [transaction.app_id, transaction.version]} if transaction else {}
     return json.dumps({key: value for key, value in said.items() if value})
 
 
@@ -41,8 +45,21 @@ def find_commit(history: Iterable[Mapping[str, Any]], run_id: str, after: int) -
         ours = note_of(entry.get("userMetadata")).get("run_id") == run_id
         if ours and int(entry["version"]) > after and entry["operation"] in WRITES:
             metrics = entry.get("operationMetrics") or {}
-            return Commit(int(entry["version"]), {k: int(v) for k, v in metrics.items() if str(v).isdigit()})
+            counted = {k: int(v) for k, v in metrics.items() if str(v).isdigit()}
+            return Commit(int(entry["version"]), counted, entry.get("readVersion"))
     return None
+
+
+def find_writer(history: Iterable[Mapping[str, Any]], key: str) -> str | None:
+    """The run that wrote the batch of this name, where the history still tells."""
+    notes = (note_of(entry.get("userMetadata")) for entry in history if entry["operation"] in WRITES)
+    return next((note.get("run_id") for note in notes if note.get("key") == key), None)
+
+
+def last_note(history: Iterable[Mapping[str, Any]]) -> str | None:
+    """What the newest commit says of itself, those that only tidied up left aside."""
+    told = (entry.get("userMetadata") for entry in history if entry["operation"] not in TIDYING)
+    return next(told, None)
 
 
 def holds_same_rows(plan: Plan, outcome: Outcome) -> bool:

@@ -13,13 +13,15 @@ def statements(plan: Plan) -> list[tuple[str, str]]:
     source = plan.read.sql or f"-- {plan.read.format} {plan.read.path or ''}".rstrip()
     found = [("read", source), ("judge", plan.judgement.sql)]
     found += [("prepare table", sql) for sql in plan.ddl]
-    aside = [("prepare quarantine", sql) for sql in plan.quarantine.prepare] if plan.quarantine else []
-    aside += [("quarantine", plan.quarantine.insert)] if plan.quarantine else []
+    exists = plan.world.quarantine is not None
+    aside = [("quarantine", sql) for sql in plan.quarantine.statements(exists)] if plan.quarantine else []
     found += aside if plan.materialise else []
     found.append(("accept", plan.accepted))
-    found += [("guard", guard.sql) for guard in plan.guards]
+    found += [("guard", guard.sql) for guard in plan.first_guards]
     found += [("changes", plan.changes)] if plan.changes else []
-    return [*found, ("write", plan.write), *([] if plan.materialise else aside)]
+    found += [("partitions", sql) for sql in plan.find_partitions]
+    after = [("optimize", plan.optimize)] if plan.optimize else []
+    return [*found, ("write", plan.write), *([] if plan.materialise else aside), *after]
 
 
 def as_dict(plan: Plan) -> dict[str, Any]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lakepact.plan.plan import Plan
 from lakepact.plan.rules import AnyRule, BatchRule, ColumnsRule, KeyRule, RowRule
-from lakepact.plan.target import Written, write_keys
+from lakepact.plan.state import Commit
+from lakepact.plan.target import Written, total, write_keys
 
 
 @dataclass(frozen=True)
@@ -31,13 +32,15 @@ class Outcome:
     doubles: dict[str, list[str]] = field(default_factory=dict)
     missing: dict[str, list[str]] = field(default_factory=dict)
     effects: dict[str, int] = field(default_factory=dict)
+    tries: int = 0
     wrote: bool = False
     refusals: list[str] = field(default_factory=list)
     written: Written | None = None
     quarantine_added: int = 0
     version_before: int | None = None
     version_after: int | None = None
-    commits: int = 0
+    commits: list[Commit] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     steps: dict[str, float] = field(default_factory=dict)
     secrets: list[str] = field(default_factory=list)
 
@@ -115,6 +118,18 @@ def _explain(verdict: Verdict) -> str:
     if isinstance(rule, RowRule):
         return f"rule {rule.name}: {verdict.failed:,} row(s) break it"
     return f"rule {rule.name}: {verdict.detail}"
+
+
+def what_was_written(plan: Plan, outcome: Outcome) -> Written:
+    """As the mode counts it; a run that had to write twice, because others wrote too, may meet a row twice."""
+    told = total(*(own.metrics for own in outcome.commits)) if outcome.commits else None
+    accepted = outcome.counts["accepted"]
+    written = plan.mode.counts(told, outcome.effects, accepted)
+    if len(outcome.commits) < 2:
+        return written
+    inserted = min(written.inserted, accepted)
+    updated = min(written.updated, accepted - inserted)
+    return replace(written, inserted=inserted, updated=updated, unchanged=accepted - inserted - updated)
 
 
 def imbalance(outcome: Outcome) -> str:

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from lakepact.contract.model import Contract, Write
 from lakepact.errors import PlanError, Problem
 from lakepact.names import TableRef, literal, quote, quoted
-from lakepact.plan.changes import diff
+from lakepact.plan.changes import diff, layout_diff, partitions_note
 from lakepact.plan.check import find_problems, find_warnings
 from lakepact.plan.columns import TableColumn, table_columns
 from lakepact.plan.expressions import tells_the_time
 from lakepact.plan.judge import Judgement, deduplication, implicit_rules, judge, ranking_rule
-from lakepact.plan.layout import create_schema, create_table
+from lakepact.plan.layout import create_schema, create_table, layout_problems, optimize
 from lakepact.plan.modes import MODES
 from lakepact.plan.quarantine import QuarantinePlan, quarantine_plan
-from lakepact.plan.read import Read, read_for, strict
+from lakepact.plan.read import GIVEN, Read, read_for, read_given, strict
 from lakepact.plan.rules import (
     ACCEPTED,
     AnyRule,
@@ -40,6 +40,14 @@ class Places:
 
     locate: Callable[[str], TableRef]
     path: Callable[[str], str]
+
+
+@dataclass(frozen=True)
+class Retry:
+    """How often a write is tried where other writers are faster, and the first pause in seconds."""
+
+    attempts: int
+    pause: float
 
 
 @dataclass(frozen=True)
@@ -66,7 +74,10 @@ class Plan:
     mode: Mode
     guards: tuple[Guard, ...]
     changes: str | None
+    find_partitions: tuple[str, ...]
     write: str
+    optimize: str | None
+    retry: Retry
     expressions: tuple[str, ...]
     settings: Mapping[str, str]
     warnings: tuple[str, ...]
@@ -74,6 +85,11 @@ class Plan:
     @property
     def key_rules(self) -> tuple[KeyRule, ...]:
         return tuple(rule for rule in self.rules if isinstance(rule, KeyRule))
+
+    @property
+    def first_guards(self) -> tuple[Guard, ...]:
+        """Those that can be asked before the write: a table that is not there yet answers nothing."""
+        return tuple(guard for guard in self.guards if self.world.target or not guard.reads_table)
 
 
 def fingerprint(contract: Contract) -> str:
@@ -86,9 +102,15 @@ def fingerprint(contract: Contract) -> str:
 def make_plan(contract: Contract, world: World, window: Window | None, run: RunIdentity, places: Places) -> Plan:
     """The plan, or a PlanError that says everything that stands against it."""
     problems = find_problems(contract)
+    if contract.source and contract.source.connector == GIVEN and world.looked and not world.given_view:
+        problems.append(Problem("its rows are handed over as a DataFrame: use TableWriter or ingest", "source"))
     if problems or contract.source is None or contract.write is None:
         raise PlanError(problems or [Problem("needs a source and a way to write to be run", contract.name)])
-    read = read_for(contract.source, places.locate, places.path, window)
+    read = (
+        read_given(contract.source, world.given_view, window)
+        if world.given_view
+        else read_for(contract.source, places.locate, places.path, window)
+    )
     read = strict(read) if contract.transform and contract.transform[0].sql else read
     columns = table_columns(contract, world.source_columns)
     rules = _all_rules(contract, columns, read, places)
@@ -118,9 +140,12 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
         ddl=_ddl(contract, table, (*columns, *mode.adds(contract.write)), world),
         quarantine=_quarantine(contract, world, columns, rows, print_, run, places),
         mode=mode,
-        guards=tuple(g for g in mode.guards(target) if world.target or not g.reads_table),
+        guards=mode.guards(target),
         changes=mode.changes(target) if mode.changes else None,
+        find_partitions=target.find_partitions if columns else (),
+        retry=Retry(contract.write.retry_attempts, contract.write.retry_backoff_seconds),
         write=mode.statement(target),
+        optimize=_optimize(contract, table, world),
         expressions=_expressions(contract),
         settings={**session_settings(world), **mode.settings(contract.write)},
         warnings=(*find_warnings(contract), *_layout_warnings(contract, world)),
@@ -172,7 +197,7 @@ def _needs_batch_first(contract: Contract, rules: tuple[AnyRule, ...], mode: Mod
         stops
         or deduplication(contract) is not None
         or mode.changes is not None
-        or bool(contract.write and contract.write.partition_column)
+        or bool(contract.write and contract.write.named_partition)
         or contract.quarantine.max_ratio is not None
         or (any(rule.action == "quarantine" for rule in rules) and not _reads_the_same_twice(contract, read))
     )
@@ -184,28 +209,40 @@ def _reads_the_same_twice(contract: Contract, read: Read) -> bool:
 
 
 def _skips_unchanged(write: Write, mode: Mode, read: Read) -> bool:
-    whole = mode.replaces and not write.partition_column and not write.replace_partitions
+    whole = mode.replaces and not write.named_partition and not write.replace_partitions
     return whole and (not read.names_files if write.skip_unchanged is None else write.skip_unchanged)
 
 
 def _ddl(contract: Contract, target: TableRef, columns: tuple[TableColumn, ...], world: World) -> tuple[str, ...]:
+    """The table is made, or altered where it differs; a layout that fits none of its columns is refused."""
+    found = {column.name: column.type for column in columns} if world.source_columns is not None else None
+    problems = [] if contract.columns else list(layout_problems(contract.layout, found))
     if world.target is None:
-        return (
+        statements = (
             *create_schema(target),
             create_table(target.sql, columns, contract.layout, contract.description),
         )
-    changes = diff(target.sql, columns, world.target)
-    if changes.refused:
-        raise PlanError([Problem(reason, "columns", contract.name) for reason in changes.refused])
-    return changes.statements
+    else:
+        new, other = diff(target.sql, columns, world.target), layout_diff(target.sql, contract, world.target)
+        statements = (*new.statements, *other.statements)
+        problems += [Problem(reason, "columns", contract.name) for reason in new.refused]
+        problems += [Problem(reason, "layout", contract.name) for reason in other.refused]
+    if problems:
+        raise PlanError(problems)
+    return statements
 
 
 def _layout_warnings(contract: Contract, world: World) -> list[str]:
-    there = world.target.partition_by if world.target else contract.layout.partition_by
-    if there == contract.layout.partition_by:
-        return []
-    wanted = ", ".join(contract.layout.partition_by) or "nothing"
-    return [f"the table is partitioned by {', '.join(there) or 'nothing'}, not by {wanted}; it stays as it is"]
+    return partitions_note(contract.layout, world.target) if world.target else []
+
+
+def _optimize(contract: Contract, target: TableRef, world: World) -> str | None:
+    """Of one partition where only that one is written."""
+    if not contract.layout.optimize_after_write or contract.write is None:
+        return None
+    folders = world.target.partition_by if world.target else contract.layout.partition_by
+    written = contract.write.named_partition
+    return optimize(target.sql, contract.layout, written if written.keys() <= {*folders} else None)
 
 
 def _quarantine(

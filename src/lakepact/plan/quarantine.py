@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lakepact.contract.model import Contract, Layout
+from lakepact.contract.model import Contract
 from lakepact.names import TableRef, literal, quote, quoted
 from lakepact.plan.changes import diff
 from lakepact.plan.columns import TableColumn
-from lakepact.plan.layout import create_schema, create_table
+from lakepact.plan.layout import create_schema, create_table_as
 from lakepact.plan.rules import RowRule
 from lakepact.plan.state import RunIdentity, TableState
 
@@ -28,8 +28,13 @@ class QuarantinePlan:
     """How rejected rows are kept."""
 
     table: TableRef
+    create: tuple[str, ...]
     prepare: tuple[str, ...]
     insert: str
+
+    def statements(self, exists: bool) -> tuple[str, ...]:
+        """The first rejected rows make the table, in one commit."""
+        return (*self.prepare, self.insert) if exists else self.create
 
 
 def quarantine_plan(
@@ -44,17 +49,19 @@ def quarantine_plan(
     """Columns are text, so that a value that could not be read is kept as it was."""
     texts = tuple(TableColumn(c.name, "string") for c in columns if c.stamp is None)
     wanted = (*texts, *OWN_COLUMNS)
-    comment = f"Rows rejected from {contract.name}"
-    create = (*create_schema(table), create_table(table.sql, wanted, Layout(), comment))
-    ddl = diff(table.sql, wanted, state).statements if state else create
     labels = {rule.name: rule.label for rule in rules if rule.action == "quarantine"}
+    rejected = _rejected(texts, labels, fingerprint, run)
+    made = create_table_as(table.sql, f"Rows rejected from {contract.name}", rejected)
     seen = f"SELECT 1 FROM {table.sql} AS q WHERE q.`_quarantine_id` = arrived.`_quarantine_id`"
-    once = f"\nWHERE NOT EXISTS ({seen})" if state else ""
-    return QuarantinePlan(table, ddl, _insert(table, texts, labels, fingerprint, run) + once)
+    return QuarantinePlan(
+        table,
+        create=(*create_schema(table), made),
+        prepare=diff(table.sql, wanted, state).statements if state else (),
+        insert=f"INSERT INTO {table.sql} BY NAME\n{rejected}\nWHERE NOT EXISTS ({seen})",
+    )
 
 
-def _insert(
-    table: TableRef,
+def _rejected(
     columns: tuple[TableColumn, ...],
     labels: dict[str, str],
     fingerprint: str,
@@ -63,8 +70,7 @@ def _insert(
     pairs = ", ".join(f"{literal(name)}, {literal(label)}" for name, label in labels.items())
     own = "`_reasons`, `_rules`, `_row`, `_quarantine_id`, `_quarantine_run`, `_contract`, `_quarantined_at`"
     names = quoted([c.name for c in columns])
-    return f"""INSERT INTO {table.sql} BY NAME
-WITH rejected AS (
+    return f"""WITH rejected AS (
   SELECT `_text`, `_row`,
     filter(`_failed`, rule -> map_contains_key(map({pairs}), rule)) AS `_rules`
   FROM `judged` WHERE `_rejected`

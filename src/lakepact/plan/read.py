@@ -117,6 +117,14 @@ def _where(source: Source, window: Window | None) -> str:
     return f" WHERE {' AND '.join(sides)}" if sides else ""
 
 
+GIVEN = "dataframe"
+
+
+def read_given(source: Source, view: str, window: Window | None) -> Read:
+    """Rows that someone hands over, under the name of a view."""
+    return Read(GIVEN, sql=f"SELECT * FROM `global_temp`.{quote(view)}{_where(source, window)}")
+
+
 def upstreams(source: Source | None) -> tuple[str, ...]:
     """The tables a source reads, by name."""
     if source is None:

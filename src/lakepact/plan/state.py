@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -16,6 +16,14 @@ class RunIdentity:
 
 
 @dataclass(frozen=True)
+class Transaction:
+    """What Delta keeps in the commit: it takes each version of an application once, whoever brings it."""
+
+    app_id: str
+    version: int
+
+
+@dataclass(frozen=True)
 class Window:
     """Half-open: start ≤ value < end. An open side is None."""
 
@@ -25,7 +33,12 @@ class Window:
 
 @dataclass(frozen=True)
 class TableState:
-    """A Delta table as its log describes it."""
+    """A Delta table as its log describes it.
+
+    cluster_by   None where it is clustered and nobody knows by what
+    properties   also those that are not stored but mean the protocol: see `protocol_properties`
+    last_commit  the note of the newest commit that did more than tidy up
+    """
 
     version: int
     columns: Mapping[str, str]
@@ -34,6 +47,39 @@ class TableState:
     last_commit: str | None = None
     bytes: int | None = None
     required: frozenset[str] = frozenset()
+    cluster_by: tuple[str, ...] | None = ()
+    comment: str = ""
+    files: int | None = None
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One commit of a run: its version, the version it was made from, and what Delta counted."""
+
+    version: int
+    metrics: Mapping[str, int]
+    read_version: int | None = None
+
+
+# What a writer of an old version knows without a list of features.
+_OLD_FEATURES = {
+    2: ("appendOnly", "invariants"),
+    3: ("checkConstraints",),
+    4: ("changeDataFeed", "generatedColumns"),
+    5: ("columnMapping",),
+    6: ("identityColumns",),
+}
+
+
+def protocol_properties(reader: int, writer: int, features: Iterable[str]) -> dict[str, str]:
+    """The protocol as the table properties that ask for it; Delta does not store them.
+
+    >>> protocol_properties(1, 2, [])["delta.feature.appendOnly"]
+    'supported'
+    """
+    old = [name for version, names in _OLD_FEATURES.items() if version <= writer < 7 for name in names]
+    versions = {"delta.minReaderVersion": str(reader), "delta.minWriterVersion": str(writer)}
+    return versions | {f"delta.feature.{name}": "supported" for name in sorted({*old, *features})}
 
 
 @dataclass(frozen=True)
@@ -46,3 +92,5 @@ class World:
     source_bytes: int | None = None
     observes_writes: bool = True
     looked: bool = True
+    given_view: str | None = None
+    transaction: Transaction | None = None

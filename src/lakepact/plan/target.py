@@ -13,6 +13,7 @@ from lakepact.plan.state import RunIdentity
 BATCH = "`accepted`"
 CHANGES = "`changes`"
 EFFECT = "`_effect`"
+PARTITIONS = "`lakepact_partitions`"
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,17 @@ class Target:
 
     @property
     def compared(self) -> list[str]:
-        """Columns whose change makes a row a changed row: neither keys nor stamps."""
-        return [c.name for c in self.columns if c.name not in self.keys and c.stamp is None]
+        """Columns whose change makes a row a changed row: neither keys nor stamps, nor what no update may change."""
+        business = [c.name for c in self.columns if c.name not in self.keys and c.stamp is None]
+        kept, wanted = self.write.insert_only_columns, self.write.update_columns
+        return [name for name in business if name not in kept and (name in wanted or not wanted)]
 
     @property
     def updated(self) -> list[str]:
-        return [c.name for c in self.columns if c.name not in self.keys and not c.only_on_insert]
+        """Columns an update gives the value of the batch."""
+        kept = {*self.keys, *self.write.insert_only_columns, *(c.name for c in self.columns if c.only_on_insert)}
+        wanted = {*self.write.update_columns, *(c.name for c in self.columns if c.stamp is not None)}
+        return [name for name in self.names if name not in kept and (name in wanted or not self.write.update_columns)]
 
     @property
     def now(self) -> str:
@@ -51,6 +57,33 @@ class Target:
         if self.write.null_keys == "keep":
             return same(self.keys, "t", "s")
         return equal_keys(self.keys, "t", "s")
+
+    @property
+    def merge_on(self) -> str:
+        """How the merge finds its rows: by key and, where the contract says so, only in the partitions concerned."""
+        column = self.write.merge_partition_column
+        if column is None:
+            return self.on_keys
+        return f"{self.on_keys} AND (t.{quote(column)} IS NULL OR array_contains({PARTITIONS}, t.{quote(column)}))"
+
+    @property
+    def was_in(self) -> str:
+        """The partition in which a changed row lies now, to look for it there, also when it moves."""
+        column = self.write.merge_partition_column
+        return f", t.{quote(column)} AS `_was_in`" if column else ""
+
+    @property
+    def find_partitions(self) -> tuple[str, ...]:
+        """Puts the partitions that the changes are about into a variable: values of the data never become SQL text."""
+        column = self.write.merge_partition_column
+        if column is None:
+            return ()
+        kind = next(c.type for c in self.columns if c.name == column)
+        both = f"SELECT explode(array({quote(column)}, `_was_in`)) AS `p` FROM {CHANGES}"
+        return (
+            f"DECLARE OR REPLACE VARIABLE {PARTITIONS} ARRAY<{kind}>",
+            f"SET VAR {PARTITIONS} = (SELECT collect_set(`p`) FROM ({both}))",
+        )
 
     @property
     def not_older(self) -> str:
@@ -107,6 +140,7 @@ class Mode:
                changes counted by effect, and how many rows were accepted
     unique     columns that must be unique in the batch
     adds       columns the mode keeps beside the contract's
+    metrics_source  `delta` where the commit tells all of them, `mixed` where some are counted in the changes
     """
 
     name: str
@@ -119,6 +153,7 @@ class Mode:
     unique: Callable[[Write], tuple[str, ...]] = lambda write: ()
     adds: Callable[[Write], tuple[TableColumn, ...]] = lambda write: ()
     guards: Callable[[Target], tuple[Guard, ...]] = lambda target: ()
+    metrics_source: str = "delta"
     settings: Callable[[Write], Mapping[str, str]] = field(default=lambda write: {})
 
 
@@ -128,6 +163,12 @@ def merge_counts(commit: Counted | None, effects: Counted, accepted: int) -> Wri
     inserted = commit.get("numTargetRowsInserted", 0) if commit else 0
     updated = commit.get("numTargetRowsUpdated", 0) if commit else 0
     return Written(inserted=inserted, updated=updated, unchanged=accepted - inserted - updated)
+
+
+def total(*counted: Counted) -> dict[str, int]:
+    """Sums, name by name."""
+    names = dict.fromkeys(name for one in counted for name in one)
+    return {name: sum(one.get(name, 0) for one in counted) for name in names}
 
 
 def assignments(names: list[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lakepact.plan.state import World
+from lakepact.plan.state import TableState, World
 
 SMALL = 16 * 2**20
 
@@ -15,6 +15,8 @@ FOR_SMALL = {
     "spark.sql.adaptive.enabled": "false",
 }
 
+# VACUUM lists folders in this many tasks: thousands by default, which take a minute to list ten files.
+LISTING = {"spark.sql.sources.parallelPartitionDiscovery.parallelism": "2"}
 
 # Whoever started Spark: times are UTC, overflows are errors, and a CSV line with too many fields is a bad line
 # also where only some of its columns are wanted.
@@ -32,3 +34,9 @@ def session_settings(world: World) -> dict[str, str]:
     if known is None or target is None or known + target > SMALL:
         return dict(ALWAYS)
     return {**ALWAYS, **FOR_SMALL}
+
+
+def upkeep_settings(state: TableState) -> dict[str, str]:
+    """Settings for OPTIMIZE and VACUUM of a table of this size."""
+    small = state.bytes is not None and state.bytes <= SMALL
+    return {**FOR_SMALL, **LISTING} if small else {}

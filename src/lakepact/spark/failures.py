@@ -14,6 +14,8 @@ _FIXES = {
     "AMBIGUOUS_REFERENCE": "derive only adds columns: drop or rename the one that is there first",
     "UNRESOLVED_COLUMN": "correct the column's name in the contract",
     "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE": "deduplicate by the keys",
+    "DELTA_CONCURRENT": "other writers were faster each time: run it again, or raise write.retry_attempts",
+    "No space left on device": "free some space, then run it again: nothing was committed",
     "OutOfMemoryError": "give Spark more memory: environments.<env>.spark.memory",
 }
 

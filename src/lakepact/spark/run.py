@@ -6,26 +6,30 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from lakepact.errors import QualityError, UnbalancedError
-from lakepact.names import TableRef, quote, quoted
-from lakepact.plan.commits import Commit, commit_text, holds_same_rows
-from lakepact.plan.outcome import Outcome, imbalance, reasons_to_stop
+from lakepact.errors import AlreadyWrittenError, UnbalancedError
+from lakepact.names import TableRef
+from lakepact.plan.commits import commit_text, holds_same_rows
+from lakepact.plan.idempotency import in_order
+from lakepact.plan.outcome import Outcome, imbalance, what_was_written
 from lakepact.plan.plan import Plan
-from lakepact.plan.rules import ColumnsRule
-from lakepact.plan.state import TableState
+from lakepact.plan.state import Commit, TableState, Transaction
+from lakepact.plan.target import total
 from lakepact.secrets import Provider
+from lakepact.spark.checks import check, check_again, look_for_columns, parse_expressions
+from lakepact.spark.commit import TableMovedError, again_on_conflict, commit
+from lakepact.spark.maintain import tidy_up
 from lakepact.spark.read import read_source
 from lakepact.spark.session import new_session
 
-MOST_DOUBLES = 20
+MEANWHILE = "the batch was written by another run meanwhile"
 EFFECTS = ("insert", "update", "delete", "soft_delete", "expire", "move", "tombstone")
-METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
 Progress = Callable[[str, str, Outcome], None]
 Step = Callable[[str], AbstractContextManager[None]]
@@ -36,7 +40,13 @@ class Tables(Protocol):
 
     def state(self, table: TableRef) -> TableState | None: ...
 
+    def version(self, table: TableRef) -> int: ...
+
     def commit(self, table: TableRef, run_id: str, after: int) -> Commit | None: ...
+
+    def transaction(self, table: TableRef, app_id: str) -> int | None: ...
+
+    def writer_of(self, table: TableRef, key: str) -> str | None: ...
 
 
 @dataclass(frozen=True)
@@ -49,67 +59,137 @@ class Engine:
     progress: Progress
 
 
+@dataclass(frozen=True)
+class Run:
+    """One run while it is under way: its plan, its own session, and where it notes what happens."""
+
+    plan: Plan
+    session: SparkSession
+    tables: Tables
+    outcome: Outcome
+    step: Step
+    kept: ExitStack
+
+
 def run_plan(plan: Plan, engine: Engine, outcome: Outcome) -> None:
     """Do what the plan says; `outcome` holds what happened, also when this raises."""
-    session = _session(plan, engine.spark)
     step = _steps(plan.contract.name, engine.progress, outcome)
     outcome.version_before = plan.world.target.version if plan.world.target else None
-    with step("read"):
-        source = read_source(session, plan.read, engine.provider, outcome.secrets)
-        source.createOrReplaceTempView("source")
-        _parse_expressions(plan)
-        _look_for_columns(plan, session, source, outcome)
     with ExitStack() as kept:
-        follow = _judge_first if plan.materialise else _write_at_once
-        follow(plan, session, engine.tables, outcome, step, kept)
+        run = Run(plan, _session(plan, engine.spark), engine.tables, outcome, step, kept)
+        with step("read"):
+            source = read_source(run.session, plan.read, engine.provider, outcome.secrets)
+            source.createOrReplaceTempView("source")
+            parse_expressions(plan)
+            look_for_columns(plan, run.session, source, outcome)
+        if plan.materialise:
+            _judge_first(run)
+        else:
+            _write_at_once(run)
     with step("balance"):
-        _balance(plan, outcome, engine.tables)
+        _balance(plan, outcome)
+    if plan.optimize is not None and outcome.commits:
+        with step("optimize"):
+            tidy_up(plan.optimize, plan, run.session, outcome)
 
 
-def _judge_first(
-    plan: Plan, session: SparkSession, tables: Tables, outcome: Outcome, step: Step, kept: ExitStack
-) -> None:
+def _judge_first(run: Run) -> None:
     """The batch is kept and counted; nothing is written until everything was checked."""
-    with step("judge"):
-        batch, counted = _keep(plan, session.sql(plan.judgement.sql), _metrics(plan), kept)
+    plan, session, outcome = run.plan, run.session, run.outcome
+    with run.step("judge"):
+        batch, counted = _keep(run, session.sql(plan.judgement.sql), _metrics(plan))
         _note_counts(outcome, counted)
         _show_batch(plan, session, batch)
-    with step("check"):
-        _check(plan, session, outcome)
-    with step("prepare"):
-        _prepare(plan, session, outcome)
-    with step("quarantine"):
-        _quarantine(plan, session, outcome, tables)
-    with step("write"):
-        if _has_changes(plan, session, outcome, kept):
-            _write(plan, session, outcome)
+    with run.step("check"):
+        check(plan, session, outcome)
+    with run.step("prepare"):
+        _prepare(run)
+    with run.step("quarantine"):
+        _quarantine(run)
+    with run.step("write"):
+        again_on_conflict(lambda: _write_changes(run), plan.retry)
 
 
-def _write_at_once(
-    plan: Plan, session: SparkSession, tables: Tables, outcome: Outcome, step: Step, kept: ExitStack
-) -> None:
+def _write_at_once(run: Run) -> None:
     """Nothing can stop this write: rows go straight into the table, and are counted on the way."""
-    del kept
+    with run.step("check"):
+        check(run.plan, run.session, run.outcome)
+    with run.step("prepare"):
+        _prepare(run)
+    with run.step("write"):
+        again_on_conflict(lambda: _write_counting(run), run.plan.retry)
+    with run.step("quarantine"):
+        if run.outcome.counts["quarantined"]:
+            _quarantine_again(run)
+
+
+def _write_counting(run: Run) -> None:
+    if run.outcome.tries:
+        _look_again(run)
     observed = Observation()
-    with step("check"):
-        _check(plan, session, outcome)
-    with step("prepare"):
-        _prepare(plan, session, outcome)
-    with step("write"):
-        _show_batch(plan, session, session.sql(plan.judgement.sql).observe(observed, *_metrics(plan)))
-        _write(plan, session, outcome)
-        _note_counts(outcome, observed.get)
-    with step("quarantine"):
-        if outcome.counts["quarantined"]:
-            _quarantine_again(plan, session, outcome, tables)
+    judged = run.session.sql(run.plan.judgement.sql)
+    _show_batch(run.plan, run.session, judged.observe(observed, *_metrics(run.plan)))
+    _write(run, run.tables.version(run.plan.target), run.plan.world.transaction)
+    _note_counts(run.outcome, observed.get)
 
 
-def _quarantine_again(plan: Plan, session: SparkSession, outcome: Outcome, tables: Tables) -> None:
+def _write_changes(run: Run) -> None:
+    """The look at the table and the write are two steps: where another run wrote between them, both are done again."""
+    plan, outcome = run.plan, run.outcome
+    seen = run.tables.version(plan.target)
+    if outcome.tries:
+        _look_again(run)
+    if not _has_changes(run):
+        return
+    keyed = plan.world.transaction if not outcome.commits else None
+    own = _write(run, seen, keyed or (in_order(seen) if plan.changes else None))
+    if plan.changes and own and own.read_version is not None and own.read_version > seen:
+        raise TableMovedError
+
+
+def _look_again(run: Run) -> None:
+    """After another writer was faster: it may have been the same batch, or have changed what the guards ask about."""
+    keyed = run.plan.world.transaction
+    if keyed is not None and not run.outcome.commits and _holds(run, keyed):
+        raise AlreadyWrittenError(MEANWHILE)
+    check_again(run.plan, run.session, run.outcome)
+
+
+def _write(run: Run, seen: int, transaction: Transaction | None) -> Commit | None:
+    """Only this commit says which rows it left; one that made or altered the table left none."""
+    plan, outcome = run.plan, run.outcome
+    outcome.tries += 1
+    outcome.wrote = False
+    try:
+        note = commit_text(plan, outcome, outcome.content, transaction)
+        commit(run.session, plan.write, note, transaction)
+    except Exception:
+        if run.tables.commit(plan.target, plan.run.run_id, seen) is None:
+            raise
+    own = run.tables.commit(plan.target, plan.run.run_id, seen)
+    outcome.wrote = True
+    if own is not None:
+        outcome.commits.append(own)
+    elif transaction is not None and _holds(run, transaction):
+        if transaction == plan.world.transaction:
+            raise AlreadyWrittenError(MEANWHILE)
+        raise TableMovedError
+    return own
+
+
+def _holds(run: Run, transaction: Transaction) -> bool:
+    """Whether the table's log already has the transaction, so that Delta wrote nothing."""
+    there = run.tables.transaction(run.plan.target, transaction.app_id)
+    return there is not None and there >= transaction.version
+
+
+def _quarantine_again(run: Run) -> None:
     """Rejected rows by a second scan, which must find just as many."""
-    observed = Observation()
-    again = session.sql(plan.judgement.sql).observe(observed, F.count_if(F.col("_rejected")).alias("rejected"))
-    _show_batch(plan, session, again)
-    _quarantine(plan, session, outcome, tables)
+    observed, outcome = Observation(), run.outcome
+    judged = run.session.sql(run.plan.judgement.sql)
+    again = judged.observe(observed, F.count_if(F.col("_rejected")).alias("rejected"))
+    _show_batch(run.plan, run.session, again)
+    _quarantine(run)
     if observed.get["rejected"] != outcome.counts["quarantined"]:
         first, second = outcome.counts["quarantined"], observed.get["rejected"]
         raise UnbalancedError(f"the source changed while it was read: {first} row(s) rejected, then {second}")
@@ -120,15 +200,10 @@ def _show_batch(plan: Plan, session: SparkSession, batch: DataFrame) -> None:
     session.sql(plan.accepted).createOrReplaceTempView("accepted")
 
 
-def _prepare(plan: Plan, session: SparkSession, outcome: Outcome) -> None:
-    for statement in plan.ddl:
-        _sql(session, statement, commit_text(plan, outcome))
-
-
-def _write(plan: Plan, session: SparkSession, outcome: Outcome) -> None:
-    """Only this commit says which rows it left; one that made or altered the table left none."""
-    outcome.wrote = True
-    _sql(session, plan.write, commit_text(plan, outcome, outcome.content))
+def _prepare(run: Run) -> None:
+    note = commit_text(run.plan, run.outcome)
+    for statement in run.plan.ddl:
+        again_on_conflict(partial(commit, run.session, statement, note), run.plan.retry)
 
 
 def source_columns(plan: Plan, engine: Engine, outcome: Outcome) -> dict[str, str]:
@@ -163,46 +238,19 @@ def _steps(table: str, progress: Progress, outcome: Outcome) -> Step:
     return step
 
 
-def _parse_expressions(plan: Plan) -> None:
-    """Spark's own parser reads each of the user's expressions alone, before it stands in a statement."""
-    for text in plan.expressions:
-        F.expr(text)
-
-
-def _look_for_columns(plan: Plan, session: SparkSession, source: DataFrame, outcome: Outcome) -> None:
-    """Names are compared before any row is read: a clear error, not a half-run job."""
-    arrived = {name.lower() for name in source.columns}
-    for rule in plan.rules:
-        if isinstance(rule, ColumnsRule):
-            missing = [name for name in rule.columns if name.lower() not in arrived]
-            outcome.missing[rule.name] = missing
-            if missing and rule.action == "fail":
-                raise QualityError(f"rule {rule.name}: the source lacks {', '.join(missing)}")
-    if not plan.contract.columns:
-        return
-    if plan.contract.transform:
-        source = session.sql(plan.judgement.prepared)
-        arrived = {name.lower() for name in source.columns}
-    wanted = [column.name for column in plan.contract.columns]
-    missing = [name for name in wanted if name.lower() not in arrived]
-    if missing:
-        brings = ", ".join(name for name in source.columns if not name.startswith("_"))
-        raise QualityError(f"the source lacks the column(s) {', '.join(missing)}; it brings {brings}")
-
-
 def _metrics(plan: Plan) -> list[Column]:
     content = [("content", plan.judgement.content)] if plan.skip_unchanged else []
     return [F.expr(sql).alias(name) for name, sql in (*plan.judgement.metrics, *content)]
 
 
-def _keep(plan: Plan, frame: DataFrame, metrics: list[Column], kept: ExitStack) -> tuple[DataFrame, Mapping[str, Any]]:
+def _keep(run: Run, frame: DataFrame, metrics: list[Column]) -> tuple[DataFrame, Mapping[str, Any]]:
     """The frame, computed once and counted on the way; Spark Connect caches it, and counts what it cached."""
-    if plan.world.observes_writes:
+    if run.plan.world.observes_writes:
         observed = Observation()
         once = frame.observe(observed, *metrics).localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
         return once, observed.get
     cached = frame.persist(StorageLevel.DISK_ONLY)
-    kept.callback(cached.unpersist)
+    run.kept.callback(cached.unpersist)
     return cached, cached.agg(*metrics).collect()[0].asDict()
 
 
@@ -213,66 +261,48 @@ def _note_counts(outcome: Outcome, counted: Mapping[str, Any]) -> None:
     outcome.counts = {name: int(value) for name, value in counts.items()}
 
 
-def _check(plan: Plan, session: SparkSession, outcome: Outcome) -> None:
-    """All that can stop the write, before anything is written."""
-    for rule in plan.key_rules:
-        keys = quoted(rule.keys)
-        known = " AND ".join(f"{quote(key)} IS NOT NULL" for key in rule.keys)
-        sql = f"SELECT {keys}, count(*) AS n FROM `accepted` WHERE {known} GROUP BY {keys} HAVING count(*) > 1"
-        found = session.sql(f"{sql} ORDER BY n DESC, {keys} LIMIT {MOST_DOUBLES + 1}").collect()
-        hidden = [key in plan.contract.masks for key in rule.keys]
-        outcome.doubles[rule.name] = [
-            " / ".join("***" if masked else str(value) for value, masked in zip(row[:-1], hidden, strict=True))
-            for row in found
-        ]
-    for guard in plan.guards:
-        answer = session.sql(guard.sql).collect()[0][0]
-        outcome.refusals += [f"{answer:,} {guard.message}"] if answer else []
-    if plan.refuse_empty and not plan.materialise and not session.sql(plan.probe).take(1):
-        outcome.counts["accepted"] = 0
-    reasons = reasons_to_stop(plan, outcome)
-    if reasons:
-        raise QualityError("; ".join(reasons))
-
-
-def _sql(session: SparkSession, statement: str, note: str) -> None:
-    """Every commit carries who made it and why, in the same step as the data."""
-    session.conf.set(METADATA, note)
-    session.sql(statement).collect()
-
-
-def _quarantine(plan: Plan, session: SparkSession, outcome: Outcome, tables: Tables) -> None:
+def _quarantine(run: Run) -> None:
+    plan, outcome = run.plan, run.outcome
     if plan.quarantine is None or not outcome.counts["quarantined"]:
         return
+    again_on_conflict(lambda: _set_aside(run), plan.retry)
     state = plan.world.quarantine
-    for statement in (*plan.quarantine.prepare, plan.quarantine.insert):
-        _sql(session, statement, commit_text(plan, outcome))
-    commit = tables.commit(plan.quarantine.table, plan.run.run_id, state.version if state else -1)
-    outcome.quarantine_added = commit.metrics.get("numOutputRows", 0) if commit else 0
+    own = run.tables.commit(plan.quarantine.table, plan.run.run_id, state.version if state else -1)
+    outcome.quarantine_added = own.metrics.get("numOutputRows", 0) if own else 0
 
 
-def _has_changes(plan: Plan, session: SparkSession, outcome: Outcome, kept: ExitStack) -> bool:
+def _set_aside(run: Run) -> None:
+    """The first rejected rows make their table; where another run was faster they are added to its."""
+    quarantine = run.plan.quarantine
+    assert quarantine is not None
+    exists = run.tables.state(quarantine.table) is not None
+    for statement in quarantine.statements(exists):
+        commit(run.session, statement, commit_text(run.plan, run.outcome))
+
+
+def _has_changes(run: Run) -> bool:
     """Whether there is anything to write; modes that compare with the table keep and count their changes first."""
+    plan, outcome = run.plan, run.outcome
     if plan.changes is None:
         return not holds_same_rows(plan, outcome)
-    changes, counted = _keep(plan, session.sql(plan.changes), [_count_effect(name) for name in EFFECTS], kept)
-    outcome.effects = {name: int(count) for name, count in counted.items() if count}
+    changes, counted = _keep(run, run.session.sql(plan.changes), [_count_effect(name) for name in EFFECTS])
+    found = {name: int(count) for name, count in counted.items() if count}
     changes.createOrReplaceTempView("changes")
-    return bool(outcome.effects)
+    for statement in plan.find_partitions if found else ():
+        run.session.sql(statement)
+    outcome.effects = total(outcome.effects if outcome.commits else {}, found)
+    return bool(found)
 
 
 def _count_effect(name: str) -> Column:
     return F.count_if(F.col("_effect") == name).alias(name)
 
 
-def _balance(plan: Plan, outcome: Outcome, tables: Tables) -> None:
-    before = -1 if outcome.version_before is None else outcome.version_before
-    commit = tables.commit(plan.target, plan.run.run_id, before)
-    outcome.version_after = commit.version if commit else outcome.version_before
-    outcome.commits = 1 if commit else 0
-    if outcome.wrote and commit is None and outcome.counts["accepted"]:
+def _balance(plan: Plan, outcome: Outcome) -> None:
+    outcome.version_after = outcome.commits[-1].version if outcome.commits else outcome.version_before
+    if outcome.wrote and not outcome.commits and outcome.counts["accepted"]:
         raise UnbalancedError("the write left no commit of this run in the table's history")
-    outcome.written = plan.mode.counts(commit.metrics if commit else None, outcome.effects, outcome.counts["accepted"])
+    outcome.written = what_was_written(plan, outcome)
     wrong = imbalance(outcome)
     if wrong:
         raise UnbalancedError(f"rows do not add up: {wrong}")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import logging
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -53,6 +56,16 @@ def spark_session(settings: SparkSettings, app_name: str, scratch: Path) -> Iter
         yield session
     finally:
         session.stop()
+
+
+def lasting_session(settings: SparkSettings, app_name: str) -> SparkSession:
+    """The one already running, or one that stays until the program ends."""
+    there = None if settings.remote else SparkSession.getActiveSession()
+    if settings.ambient or there is not None:
+        return _usable(there)
+    scratch = tempfile.mkdtemp(prefix="lakepact-")
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    return _start(settings, app_name, Path(scratch))
 
 
 def new_session(spark: SparkSession) -> SparkSession:
@@ -123,13 +136,19 @@ def _configured(builder: SparkSession.Builder, config: Mapping[str, object]) -> 
 
 @contextlib.contextmanager
 def _quiet_launch() -> Iterator[None]:
-    """The JVM's launcher greets on our standard error before any log setting is read: not wanted."""
+    """The JVM greets on our standard error before any log setting is read, and Delta prints on our output: not wanted.
+
+    What it inherits here it keeps: standard output is for our data alone.
+    """
+    sys.stdout.flush()
     sys.stderr.flush()
-    kept = os.dup(2)
+    kept = {stream: os.dup(stream) for stream in (1, 2)}
     with Path(os.devnull).open("w") as nowhere:
-        os.dup2(nowhere.fileno(), 2)
         try:
+            for stream in kept:
+                os.dup2(nowhere.fileno(), stream)
             yield
         finally:
-            os.dup2(kept, 2)
-            os.close(kept)
+            for stream, own in kept.items():
+                os.dup2(own, stream)
+                os.close(own)

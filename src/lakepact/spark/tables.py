@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pyspark.sql import SparkSession
 
 from lakepact.names import TableName, TableRef
-from lakepact.plan.commits import Commit, find_commit
-from lakepact.plan.state import TableState
+from lakepact.plan.commits import LOOK_BACK, find_commit, find_writer, last_note, note_of
+from lakepact.plan.state import Commit, TableState, protocol_properties
 
 RECENT = 50
 
@@ -21,18 +23,46 @@ class CatalogTables:
         """What a plan needs to know of the table; None if the catalog does not have it."""
         if not self.spark.catalog.tableExists(TableName.parse(table.name).sql):
             return None
-        newest = self.spark.sql(f"DESCRIBE HISTORY {table.sql} LIMIT 1").collect()[0]
+        newest = self._history(table, LOOK_BACK)
         detail = self.spark.sql(f"DESCRIBE DETAIL {table.sql}").collect()[0]
         fields = self.spark.table(table.sql).schema.fields
+        known = protocol_properties(
+            detail["minReaderVersion"], detail["minWriterVersion"], detail["tableFeatures"] or ()
+        )
         return TableState(
-            version=int(newest["version"]),
+            version=int(newest[0]["version"]),
             columns={f.name: f.dataType.simpleString() for f in fields},
             required=frozenset(f.name for f in fields if not f.nullable),
             partition_by=tuple(detail["partitionColumns"]),
-            properties=dict(detail["properties"]),
-            last_commit=newest["userMetadata"],
+            properties=dict(detail["properties"]) | known,
+            last_commit=last_note(newest),
+            bytes=detail["sizeInBytes"],
+            files=detail["numFiles"],
+            cluster_by=tuple(detail["clusteringColumns"]),
+            comment=detail["description"] or "",
         )
 
     def commit(self, table: TableRef, run_id: str, after: int) -> Commit | None:
-        history = self.spark.sql(f"DESCRIBE HISTORY {table.sql} LIMIT {RECENT}").collect()
-        return find_commit((entry.asDict() for entry in history), run_id, after)
+        return find_commit(self._history(table, RECENT), run_id, after)
+
+    def version(self, table: TableRef) -> int:
+        """The newest version; -1 where there is no table."""
+        if not self.spark.catalog.tableExists(TableName.parse(table.name).sql):
+            return -1
+        return int(self._history(table, 1)[0]["version"])
+
+    def transaction(self, table: TableRef, app_id: str) -> int | None:
+        """SQL does not show transactions, so the notes of the commits are asked: each names its batch."""
+        if self.version(table) < 0:
+            return None
+        keys = [note_of(entry["userMetadata"]).get("transaction") for entry in self._history(table, None)]
+        found = [int(said[1]) for said in keys if said and said[0] == app_id]
+        return max(found, default=None)
+
+    def writer_of(self, table: TableRef, key: str) -> str | None:
+        """The run that wrote the batch of this name."""
+        return find_writer(self._history(table, None), key)
+
+    def _history(self, table: TableRef, limit: int | None) -> list[dict[str, Any]]:
+        few = f" LIMIT {limit}" if limit else ""
+        return [entry.asDict() for entry in self.spark.sql(f"DESCRIBE HISTORY {table.sql}{few}").collect()]

@@ -32,6 +32,11 @@ WRITE = {
     "scd2_effective_from_column": "effective_from",
     "scd2_late_arriving_policy": "late",
     "scd2_apply_as_deletes": "apply_as_deletes",
+    "merge_partition_column": "merge_partition_column",
+    "idempotency_key": "idempotency_key",
+    "idempotency_policy": "idempotency_policy",
+    "retry_attempts": "retry_attempts",
+    "retry_backoff_seconds": "retry_backoff_seconds",
 }
 RULES: dict[str, tuple[str, str | None]] = {
     "required_columns": ("required_columns", "fail"),
@@ -47,7 +52,7 @@ KEYS: dict[str, tuple[str, ...]] = {
         "source", "target", "target_catalog", "target_schema", "target_table", "layer", "mode", "merge_keys",
         "hash_keys", "hash_strategy", "quality_rules", "on_quality_fail", "transform", "select_columns",
         "column_mapping", "filter_expression", "cluster_columns", "partition_column", "merge_strategy",
-        "delta_properties", "schema_policy", "idempotency_policy", "retry_attempts", "description", "owner",
+        "delta_properties", "schema_policy", "scd2_sequence_by", "description", "owner",
         "tags", "columns", *WRITE,
     ),
     "target": TARGET,
@@ -68,23 +73,20 @@ VALUES = {
     "on_quality_fail": ("fail", "warn", "quarantine"),
     "quality_rules.expressions[].severity": tuple(SEVERITIES),
     "hash_strategy": ("explicit",),
-    "merge_strategy": ("delta", "replace_partitions"),
+    "merge_strategy": ("delta", "delta_by_partition", "replace_partitions"),
     "schema_policy": ("permissive",),
-    "idempotency_policy": ("always_run",),
-    "retry_attempts": ("1",),
 }
 # Descriptions, and numbers of their runs: nothing that happens to a row depends on them.
 LEFT_OUT = {
     "_metadata", "naming", "domain", "sla", "source_system", "annotations", "operations", "applied_presets",
-    "idempotency_key", "retry_backoff_seconds", "parent_run_id", "run_group_id", "master_job_id",
+    "parent_run_id", "run_group_id", "master_job_id",
     "master_run_id", "target.catalog_type",
 }  # fmt: skip
 # What a native contract cannot say yet.
 LATER = {
     "access", "allow_type_widening", "dedup_order_expr", "dry_run", "execution", "extensions", "lock_enabled",
-    "merge_partition_column", "optimize_after_write", "partition_columns", "preset",
+    "optimize_after_write", "partition_columns", "preset",
     "runtime_parameters", "schemas", "shape",
-    "scd2_sequence_by",
     "watermark_columns", "zorder_columns", "quality_rules.custom", "source.auth",
     "source.connection_path", "source.incremental", "source.ref", "source.request", "source.table_ref",
     "transform.composite_keys", "transform.custom", "transform.shape",
@@ -119,9 +121,19 @@ def from_contract(document: Document, _read: Callable[[str], Any]) -> Document:
 def _missing(document: Document) -> Iterator[Problem]:
     if not document.get("source"):
         yield Problem("is missing; give a table's name, or keys and values", "source")
+    yield from _strategy(document)
     target = _target(document)
     if "table" not in target or ("catalog" in target and "schema" not in target):
         yield Problem("is missing or not whole; give catalog, schema and table", "target")
+
+
+def _strategy(document: Document) -> Iterator[Problem]:
+    """How a merge looks for its rows must be said whole."""
+    pruned = document.get("merge_strategy") == "delta_by_partition"
+    if pruned and not document.get("merge_partition_column"):
+        yield Problem("delta_by_partition needs it: the partition column to look into", "merge_partition_column")
+    if document.get("merge_partition_column") and not pruned:
+        yield Problem("only with merge_strategy: delta_by_partition", "merge_partition_column")
 
 
 def _target(document: Document) -> dict[str, str]:
@@ -216,6 +228,7 @@ def _write(document: Document) -> Document:
         said["partition_column"] = document.get("partition_column")
     if document.get("merge_strategy") == "replace_partitions":
         said["replace_partitions"] = True
+    said["effective_from"] = said["effective_from"] or document.get("scd2_sequence_by")
     by_content = document.get("hash_keys") if by_hash and document.get("merge_keys") else None
     return given({"mode": mode, "keys": keys, "hash_keys": by_content, **said})
 
@@ -223,5 +236,6 @@ def _write(document: Document) -> Document:
 def _layout(document: Document) -> Document:
     said = (document.get("delta_properties") or {}).items()
     properties = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in said}
-    layout = {"partition_by": document.get("partition_column"), "cluster_by": document.get("cluster_columns")}
+    column = document.get("partition_column") or document.get("merge_partition_column")
+    layout = {"partition_by": column, "cluster_by": document.get("cluster_columns")}
     return given({**layout, "properties": properties})

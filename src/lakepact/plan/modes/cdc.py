@@ -35,12 +35,14 @@ def changes(target: Target) -> str:
         f"    row_number() OVER (PARTITION BY {quoted(target.keys)} "
         f"ORDER BY {sequence} DESC NULLS LAST, {gone} DESC, {values}) AS `_rank`\n  FROM {BATCH}"
     )
+    nothing_to_delete = f" AND NOT ({target.is_new} AND s.`_gone`)" if write.hard_delete else ""
     return (
         f"SELECT {', '.join(_value(target, c) for c in target.columns)}, s.`_gone` AS {mark},\n"
         f"  CASE WHEN s.`_gone` AND {target.is_new} THEN 'tombstone' WHEN s.`_gone` THEN 'soft_delete'\n"
-        f"    WHEN {target.is_new} THEN 'insert' ELSE 'update' END AS {EFFECT}\n"
+        f"    WHEN {target.is_new} THEN 'insert' ELSE 'update' END AS {EFFECT}{target.was_in}\n"
         f"FROM ({latest}) AS s LEFT JOIN {target.table} AS t ON {target.on_keys}\n"
         f"WHERE s.`_rank` = 1 AND ({target.is_new} OR t.{sequence} IS NULL OR s.{sequence} > t.{sequence})"
+        + nothing_to_delete
     )
 
 
@@ -56,10 +58,17 @@ def _value(target: Target, column: TableColumn) -> str:
 
 def statement(target: Target) -> str:
     sequence, mark = quote(target.write.sequence_by or ""), target.write.deleted_column
+    newer = f"(t.{sequence} IS NULL OR s.{sequence} >= t.{sequence})"
+    if target.write.hard_delete:
+        return (
+            f"MERGE INTO {target.table} AS t USING {CHANGES} AS s ON {target.merge_on}\n"
+            f"WHEN MATCHED AND s.{EFFECT} = 'soft_delete' AND {newer} THEN DELETE\n"
+            f"WHEN MATCHED AND {newer} THEN UPDATE SET {assignments(target.updated)}\n"
+            f"WHEN NOT MATCHED AND s.{EFFECT} <> 'soft_delete' THEN {insert_columns(target.names)}"
+        )
     return (
-        f"MERGE INTO {target.table} AS t USING {CHANGES} AS s ON {target.on_keys}\n"
-        f"WHEN MATCHED AND (t.{sequence} IS NULL OR s.{sequence} >= t.{sequence})"
-        f" THEN UPDATE SET {assignments([*target.updated, mark])}\n"
+        f"MERGE INTO {target.table} AS t USING {CHANGES} AS s ON {target.merge_on}\n"
+        f"WHEN MATCHED AND {newer} THEN UPDATE SET {assignments([*target.updated, mark])}\n"
         f"WHEN NOT MATCHED THEN {insert_columns([*target.names, mark])}"
     )
 
@@ -69,12 +78,13 @@ def counts(commit: Counted | None, effects: Counted, accepted: int) -> Written:
         return Written(unchanged=accepted)
     inserted = effects.get("insert", 0) + effects.get("tombstone", 0)
     updated = effects.get("update", 0) + effects.get("soft_delete", 0)
-    gone = effects.get("soft_delete", 0)
-    return Written(inserted, updated, accepted - inserted - updated, soft_deleted=gone)
+    deleted = commit.get("numTargetRowsDeleted", 0)
+    gone = effects.get("soft_delete", 0) - deleted
+    return Written(inserted, updated, accepted - inserted - updated, deleted=deleted, soft_deleted=gone)
 
 
 def adds(write: Write) -> tuple[TableColumn, ...]:
-    return (TableColumn(write.deleted_column, "boolean"),)
+    return () if write.hard_delete else (TableColumn(write.deleted_column, "boolean"),)
 
 
-CDC = Mode("cdc_merge", statement, counts, changes, needs_keys=True, adds=adds)
+CDC = Mode("cdc_merge", statement, counts, changes, needs_keys=True, adds=adds, metrics_source="mixed")

@@ -33,7 +33,8 @@ def changes(target: Target) -> str:
             f"WHERE {target.is_new} OR (NOT t.`{HASH}` <=> s.`{HASH}` AND NOT EXISTS ({_same_version(target)}))"
         )
     return (
-        f"SELECT {names}, s.`{HASH}`, IF({target.is_new}, 'insert', 'update') AS {EFFECT} FROM {hashed}\n"
+        f"SELECT {names}, s.`{HASH}`, IF({target.is_new}, 'insert', 'update') AS {EFFECT}{target.was_in}\n"
+        f"FROM {hashed}\n"
         f"LEFT JOIN {target.table} AS t ON {target.on_keys}\n"
         f"WHERE {target.is_new} OR (NOT t.`{HASH}` <=> s.`{HASH}`{target.not_older})"
     )
@@ -44,7 +45,7 @@ def statement(target: Target) -> str:
         names = quoted([*target.names, HASH])
         return f"INSERT INTO {target.table} BY NAME\nSELECT {names} FROM {CHANGES}"
     return (
-        f"MERGE INTO {target.table} AS t USING {CHANGES} AS s ON {target.on_keys}\n"
+        f"MERGE INTO {target.table} AS t USING {CHANGES} AS s ON {target.merge_on}\n"
         f"WHEN MATCHED{target.not_older} THEN UPDATE SET {assignments([*target.updated, HASH])}\n"
         f"WHEN NOT MATCHED THEN {insert_columns([*target.names, HASH])}"
     )

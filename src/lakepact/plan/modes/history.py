@@ -74,8 +74,17 @@ def _standing(target: Target, columns: list[str]) -> str:
     return (
         f"SELECT {quoted(columns, 't.')}, {begins} AS `_at`, t.{quote(names.valid_to)} AS `_until`,\n"
         f"    t.{quote(names.row_hash)} AS `_hash`, t.{quote(names.is_current)} AS `_current`, {following} AS `_next`\n"
-        f"  FROM {target.table} AS t WHERE EXISTS (SELECT 1 FROM incoming AS i WHERE {keys})"
+        f"  FROM {target.table} AS t WHERE {_restated(target)}EXISTS (SELECT 1 FROM incoming AS i WHERE {keys})"
     )
+
+
+def _restated(target: Target) -> str:
+    """Keys that say something of the time that is told anew, whether the batch brings them or not."""
+    if target.write.restate_from is None:
+        return ""
+    names, start, keys = target.write.history, literal(target.write.restate_from), equal_keys(target.keys, "r", "t")
+    since = f"r.{quote(names.valid_from)} >= {start} OR r.{quote(names.valid_to)} >= {start}"
+    return f"EXISTS (SELECT 1 FROM {target.table} AS r WHERE {keys} AND ({since})) OR "
 
 
 def _events(target: Target) -> str:
@@ -86,10 +95,16 @@ def _events(target: Target) -> str:
         late = f" AS n WHERE NOT EXISTS ({_later(target, 'n')})"
     return (
         f"SELECT {names}, `_at`, `_gone`, `_new`, `_hash` FROM incoming{late}\n"
-        f"  UNION ALL SELECT {names}, `_at`, FALSE, FALSE, `_hash` FROM standing\n"
+        f"  UNION ALL SELECT {names}, `_at`, FALSE, FALSE, `_hash` FROM standing{_before(target, '_at', 'WHERE')}\n"
         f"  UNION ALL SELECT {names}, `_until`, TRUE, FALSE, `_hash` FROM standing\n"
-        f"    WHERE `_until` IS NOT NULL AND (`_next` IS NULL OR `_until` < `_next`)"
+        f"    WHERE `_until` IS NOT NULL AND (`_next` IS NULL OR `_until` < `_next`){_before(target, '_until', 'AND')}"
     )
+
+
+def _before(target: Target, moment: str, word: str) -> str:
+    """Where history is restated, only what happened before stands."""
+    start = target.write.restate_from
+    return f" {word} {quote(moment)} < {literal(start)}" if start else ""
 
 
 def _later(target: Target, row: str) -> str:
@@ -212,6 +227,10 @@ def guards(target: Target) -> tuple[Guard, ...]:
         found.append(Guard(f"SELECT count(*) FROM {BATCH} WHERE {quote(column)} IS NULL", f"row(s) have no {column}"))
     if target.write.late == "reject":
         found.append(_late_guard(target))
+    if target.write.restate_from:
+        early = f"{_at(target)} < {literal(target.write.restate_from)}"
+        message = f"row(s) are older than {target.write.restate_from:%Y-%m-%d %H:%M}, from which the batch restates"
+        found.append(Guard(f"SELECT count(*) FROM {BATCH} WHERE {early}", message))
     return tuple(found)
 
 
@@ -238,4 +257,7 @@ def adds(write: Write) -> tuple[TableColumn, ...]:
     )
 
 
-HISTORY = Mode("scd2_historical", statement, counts, changes, needs_keys=True, unique=unique, adds=adds, guards=guards)
+HISTORY = Mode(
+    "scd2_historical", statement, counts, changes, needs_keys=True, unique=unique, adds=adds, guards=guards,
+    metrics_source="mixed",
+)  # fmt: skip

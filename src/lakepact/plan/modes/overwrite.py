@@ -11,7 +11,7 @@ from lakepact.plan.target import BATCH, Counted, Guard, Mode, Target, Written
 
 def statement(target: Target) -> str:
     rows = f"SELECT {quoted(target.names)} FROM {BATCH}"
-    if target.write.partition_column:
+    if target.write.named_partition:
         return f"INSERT INTO {target.table} BY NAME REPLACE WHERE {_partition(target.write)}\n{rows}"
     return f"INSERT OVERWRITE {target.table} BY NAME\n{rows}"
 
@@ -23,7 +23,7 @@ def counts(commit: Counted | None, effects: Counted, accepted: int) -> Written:
 
 def guards(target: Target) -> tuple[Guard, ...]:
     """One partition is replaced by rows of that partition alone."""
-    if not target.write.partition_column:
+    if not target.write.named_partition:
         return ()
     others = f"SELECT count(*) FROM {BATCH} WHERE NOT coalesce({_partition(target.write)}, FALSE)"
     return (Guard(others, f"row(s) do not belong to the partition {_partition(target.write)}"),)
@@ -35,7 +35,7 @@ def settings(write: Write) -> Mapping[str, str]:
 
 
 def _partition(write: Write) -> str:
-    return f"{quote(write.partition_column or '')} = {literal(write.partition_value)}"
+    return " AND ".join(f"{quote(column)} = {literal(value)}" for column, value in write.named_partition.items())
 
 
 OVERWRITE = Mode("scd0_overwrite", statement, counts, replaces=True, guards=guards, settings=settings)

@@ -82,5 +82,5 @@ def adds(write: Write) -> tuple[TableColumn, ...]:
 
 SNAPSHOT = Mode(
     "snapshot_soft_delete", statement, counts, changes, needs_keys=True, complete=True, unique=write_keys,
-    adds=adds, guards=guards,
+    adds=adds, guards=guards, metrics_source="mixed",
 )  # fmt: skip

@@ -20,7 +20,7 @@ def changes(target: Target) -> str:
     """What the table does not hold yet; a row that is older than the table's is no change."""
     differs = f"NOT ({same(target.compared, 't', 's')})" + target.not_older
     return (
-        f"SELECT {quoted(target.names, 's.')}, IF({target.is_new}, 'insert', 'update') AS {EFFECT}\n"
+        f"SELECT {quoted(target.names, 's.')}, IF({target.is_new}, 'insert', 'update') AS {EFFECT}{target.was_in}\n"
         f"FROM {BATCH} AS s LEFT JOIN {target.table} AS t ON {target.on_keys}\n"
         f"WHERE {target.is_new} OR ({differs})"
     )
@@ -29,7 +29,7 @@ def changes(target: Target) -> str:
 def statement(target: Target) -> str:
     update = f"WHEN MATCHED{target.not_older} THEN UPDATE SET {assignments(target.updated)}\n"
     return (
-        f"MERGE INTO {target.table} AS t USING {CHANGES} AS s ON {target.on_keys}\n"
+        f"MERGE INTO {target.table} AS t USING {CHANGES} AS s ON {target.merge_on}\n"
         f"{update if target.updated else ''}"
         f"WHEN NOT MATCHED THEN {insert_columns(target.names)}"
     )

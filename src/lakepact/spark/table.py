@@ -1,0 +1,24 @@
+"""A table without a batch: count and delete rows by a condition that was checked before."""
+
+from __future__ import annotations
+
+import json
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from lakepact.names import TableRef
+from lakepact.spark.commit import commit
+from lakepact.spark.session import new_session
+
+
+def count_rows(spark: SparkSession, table: TableRef, condition: str) -> int:
+    F.expr(condition)  # Spark's own parser reads it alone first
+    return int(spark.sql(f"SELECT count(*) FROM {table.sql} WHERE ({condition})").collect()[0][0])
+
+
+def delete_rows(spark: SparkSession, table: TableRef, condition: str, run_id: str) -> None:
+    """One commit, or none where no row is concerned."""
+    F.expr(condition)
+    note = json.dumps({"lakepact": 1, "run_id": run_id, "table": table.name})
+    commit(new_session(spark), f"DELETE FROM {table.sql} WHERE ({condition})", note)
