@@ -23,7 +23,7 @@ from lakepact import api
 from lakepact.cli.main import app, main
 from lakepact.cli.output import to_json
 
-COMMANDS = ["init", "validate", "plan", "run", "show", "runs", "schema", "doctor", "demo"]
+COMMANDS = ["init", "validate", "plan", "run", "optimize", "vacuum", "show", "runs", "schema", "doctor", "demo"]
 ORDERS = EXAMPLES / "orders"
 
 

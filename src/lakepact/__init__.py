@@ -31,10 +31,12 @@ _HOME = {
     "load_contract": "lakepact.api",
     "make_plan": "lakepact.plan.plan",
     "open_project": "lakepact.api",
+    "optimize": "lakepact.api",
     "plans": "lakepact.api",
     "run": "lakepact.api",
     "rows": "lakepact.api",
     "runs": "lakepact.api",
+    "vacuum": "lakepact.api",
     "validate": "lakepact.api",
 }
 

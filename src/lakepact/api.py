@@ -291,7 +291,7 @@ def _all_kept_up(done: list[Result]) -> list[Result]:
     """All tables had their turn; the first that failed speaks for the others."""
     for one in done:
         if one.error is not None:
-            raise EngineError(f"{one.table}: {one.error}", done)
+            raise EngineError(f"{one.table}: {one.error}")
     return done
 
 

@@ -105,6 +105,42 @@ def run(
 
 
 @app.command()
+def optimize(
+    tables: Tables = None,
+    project: ProjectDir = HERE,
+    env: Env = None,
+    json: Json = False,
+) -> None:
+    """Compact the small files of tables and their quarantines, sorted as their contracts say."""
+    from lakepact.cli.maintain import optimize as compact
+
+    raise typer.Exit(compact(tables or [], project, env, json))
+
+
+@app.command()
+def vacuum(
+    tables: Tables = None,
+    project: ProjectDir = HERE,
+    env: Env = None,
+    retain: Annotated[
+        str | None,
+        typer.Option(
+            "--retain",
+            help="Keep files that a version younger than this needs: 168h, 7d, 2w.",
+            show_default="7d, or what the table asks for",
+        ),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count the files that would go.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also below the retention that is safe.")] = False,
+    json: Json = False,
+) -> None:
+    """Remove files that tables and their quarantines have not needed for a while."""
+    from lakepact.cli.maintain import vacuum as remove
+
+    raise typer.Exit(remove(tables or [], project, env, retain, dry_run, force, json))
+
+
+@app.command()
 def show(
     table: Annotated[str, typer.Argument(help="For example silver.orders, or silver.orders_quarantine.")],
     project: ProjectDir = HERE,

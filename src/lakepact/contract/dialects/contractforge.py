@@ -38,6 +38,12 @@ WRITE = {
     "retry_attempts": "retry_attempts",
     "retry_backoff_seconds": "retry_backoff_seconds",
 }
+# How the table lies on disk, here and natively.
+LAYOUT = {
+    "cluster_columns": "cluster_by",
+    "zorder_columns": "zorder_by",
+    "optimize_after_write": "optimize_after_write",
+}
 RULES: dict[str, tuple[str, str | None]] = {
     "required_columns": ("required_columns", "fail"),
     "not_null": ("not_null", None),
@@ -51,8 +57,8 @@ KEYS: dict[str, tuple[str, ...]] = {
     "": (
         "source", "target", "target_catalog", "target_schema", "target_table", "layer", "mode", "merge_keys",
         "hash_keys", "hash_strategy", "quality_rules", "on_quality_fail", "transform", "select_columns",
-        "column_mapping", "filter_expression", "cluster_columns", "partition_column", "merge_strategy",
-        "delta_properties", "schema_policy", "scd2_sequence_by", "description", "owner",
+        "column_mapping", "filter_expression", "partition_column", "merge_strategy",
+        "delta_properties", "partition_columns", *LAYOUT, "schema_policy", "scd2_sequence_by", "description", "owner",
         "tags", "columns", *WRITE,
     ),
     "target": TARGET,
@@ -68,7 +74,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "delta_properties": (),
 }  # fmt: skip
 SHORT = {"source": (str,)}
-FLAGS = {f"source.read.{key}" for key in COMPLETE}
+FLAGS = {"optimize_after_write", *(f"source.read.{key}" for key in COMPLETE)}
 VALUES = {
     "on_quality_fail": ("fail", "warn", "quarantine"),
     "quality_rules.expressions[].severity": tuple(SEVERITIES),
@@ -85,9 +91,9 @@ LEFT_OUT = {
 # What a native contract cannot say yet.
 LATER = {
     "access", "allow_type_widening", "dedup_order_expr", "dry_run", "execution", "extensions", "lock_enabled",
-    "optimize_after_write", "partition_columns", "preset",
+    "preset",
     "runtime_parameters", "schemas", "shape",
-    "watermark_columns", "zorder_columns", "quality_rules.custom", "source.auth",
+    "watermark_columns", "quality_rules.custom", "source.auth",
     "source.connection_path", "source.incremental", "source.ref", "source.request", "source.table_ref",
     "transform.composite_keys", "transform.custom", "transform.shape",
 }  # fmt: skip
@@ -236,6 +242,6 @@ def _write(document: Document) -> Document:
 def _layout(document: Document) -> Document:
     said = (document.get("delta_properties") or {}).items()
     properties = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in said}
-    column = document.get("partition_column") or document.get("merge_partition_column")
-    layout = {"partition_by": column, "cluster_by": document.get("cluster_columns")}
-    return given({**layout, "properties": properties})
+    folders = [document.get(key) for key in ("partition_columns", "partition_column", "merge_partition_column")]
+    layout = {native: document.get(key) for key, native in LAYOUT.items()}
+    return given({"partition_by": next(filter(None, folders), None), **layout, "properties": properties})

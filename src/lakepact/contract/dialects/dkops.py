@@ -179,7 +179,9 @@ def _name(document: Document) -> str:
 
 
 def _properties(said: Document) -> Document:
-    feed = {"delta.enableChangeDataFeed": "true"} if said.get("change_data_feed") else {}
+    """A feed that is said to be off is said so: a table may have it on."""
+    asked = said.get("change_data_feed")
+    feed = {} if asked is None else {"delta.enableChangeDataFeed": str(asked).lower()}
     rest = {key: value for key, value in said.items() if key not in ("merge_schema", "change_data_feed")}
     return {**feed, **{k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in rest.items()}}
 
