@@ -27,7 +27,7 @@ from lakepact.errors import (
 )
 from lakepact.evidence.record import Rows, RunRecord, make_record, unplanned_record
 from lakepact.evidence.stores import JsonFiles, Store
-from lakepact.names import TableRef
+from lakepact.names import TableRef, plain_name
 from lakepact.plan.idempotency import app_id, decide
 from lakepact.plan.outcome import Outcome
 from lakepact.plan.plan import Places, Plan, make_plan
@@ -161,7 +161,7 @@ def _last_failed(pipeline: str, key: str, site: Site) -> bool:
 def _plan(
     contract: Contract, site: Site, world: World, window: Window | None, run: RunIdentity, outcome: Outcome
 ) -> Plan:
-    """A contract without columns takes those of its source, which only Spark can tell."""
+    """What columns a source brings, and of which types, only Spark can tell; a contract without columns takes them."""
     from lakepact.spark.run import source_columns
 
     look = site.engine.tables.state
@@ -170,7 +170,7 @@ def _plan(
         message = f"reads {', '.join(missing)}, which does not exist yet; run its contract first"
         raise PlanError([Problem(message, "source")])
     plan = make_plan(contract, world, window, run, site.places)
-    if contract.columns:
+    if contract.columns and not plan.read.typed:
         return plan
     found = source_columns(plan, site.engine, outcome)
     return make_plan(contract, replace(world, source_columns=found), window, run, site.places)
@@ -182,6 +182,7 @@ def world_of(contract: Contract, project: Project, places: Places, look: Look) -
         target=look(places.locate(contract.name)),
         quarantine=look(places.locate(contract.quarantine_table)),
         source_bytes=_source_bytes(contract, project, places, look),
+        source_version=_source_version(contract, places, look),
         observes_writes=project.environment.spark.remote is None,
     )
 
@@ -193,6 +194,15 @@ def _source_bytes(contract: Contract, project: Project, places: Places, look: Lo
     states = [look(table) for table in _sources(contract, places)]
     sizes = [state.bytes for state in states if state and state.bytes is not None]
     return sum(sizes) if sizes and len(sizes) == len(states) else None
+
+
+def _source_version(contract: Contract, places: Places, look: Look) -> int | None:
+    """The version of the one table that is read, where its folder tells."""
+    if contract.source is None or contract.source.table is None:
+        return None
+    table = places.locate(plain_name(contract.source.table))
+    state = look(table) if table.path else None
+    return state.version if state else None
 
 
 def _sources(contract: Contract, places: Places) -> list[TableRef]:

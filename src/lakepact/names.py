@@ -29,6 +29,15 @@ def quoted(names: Iterable[str], prefix: str = "") -> str:
     return ", ".join(prefix + quote(name) for name in names)
 
 
+def unquoted(text: str) -> str:
+    """A name as it is, from how Spark shows it.
+
+    >>> unquoted("`order id`"), unquoted("a")
+    ('order id', 'a')
+    """
+    return text[1:-1].replace("``", "`") if text.startswith("`") else text
+
+
 def literal(value: object) -> str:
     r"""A Spark SQL literal that means exactly `value`, whatever it contains.
 
@@ -145,7 +154,10 @@ class TableRef:
 
     name: str
     path: str | None = None
+    version: int | None = None
 
     @property
     def sql(self) -> str:
-        return f"delta.{quote(self.path)}" if self.path else TableName.parse(self.name).sql
+        """As a statement names it; with a version, as it was then."""
+        plain = f"delta.{quote(self.path)}" if self.path else TableName.parse(self.name).sql
+        return plain if self.version is None else f"{plain} VERSION AS OF {self.version}"

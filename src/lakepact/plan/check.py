@@ -71,7 +71,7 @@ def _write(contract: Contract) -> Found:
 
 
 def _write_columns(contract: Contract) -> Found:
-    if contract.write is not None and MODES[contract.write.mode].changes is not None:
+    if contract.write is not None and MODES[contract.write.mode].needs_keys:
         for number, column in enumerate(contract.columns):
             if "map<" in column.type or "variant" in column.type:
                 message = f"{contract.write.mode} compares rows, and a {column.type} cannot be compared"

@@ -7,7 +7,7 @@ final    `_kept` (not filtered), `_rejected` (goes to quarantine), `_duplicate` 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
 from lakepact.contract.model import Contract, Deduplicate, Rule
@@ -34,9 +34,11 @@ class Judgement:
     content: str
 
 
-def implicit_rules(contract: Contract, columns: Iterable[TableColumn], keeps_corrupt: bool) -> tuple[RowRule, ...]:
+def implicit_rules(
+    contract: Contract, columns: Iterable[TableColumn], keeps_corrupt: bool, exact: Set[str]
+) -> tuple[RowRule, ...]:
     """What every contract asks without saying so: values can be read, and are there where they must be."""
-    typed = [c for c in columns if c.stamp is None and c.type != "string"]
+    typed = [c for c in columns if c.stamp is None and c.type != "string" and c.name not in exact]
     names = dict.fromkeys((*cast_columns(contract), *(c.name for c in typed)))
     kinds = {column.name: column.type for column in columns}
     asked = {name for r in contract.quality if _keeps_out(r) for name in r.not_null or ()}
@@ -88,23 +90,27 @@ def judge(
     keys: tuple[str, ...],
     read: Read,
     run: RunIdentity,
+    exact: Set[str],
 ) -> Judgement:
-    """Everything that is decided about a row, in one SELECT."""
+    """Everything that is decided about a row, in one SELECT; `exact` columns come in the type they have here."""
     business = tuple(c for c in columns if c.stamp is None)
-    flags = _flags(contract, business)
+    flags = _flags(contract, business, exact)
     dedupe = deduplication(contract)
     keeps_corrupt = read.keeps_corrupt
     brought = (*((CORRUPT,) if keeps_corrupt else ()), *((SOURCE_FILE,) if read.names_files else ()))
     prepared = prepare(contract, brought)
-    relations = [
-        *prepared,
-        ("typed", _typed(contract, columns, flags, keeps_corrupt, run)),
+    typed = ("typed", _typed(contract, columns, flags, keeps_corrupt, run))
+    judging = [
         ("judged", _judged(columns, [rule for rule in rules if not rule.ranks], flags, keeps_corrupt)),
         ("ranked", _ranked(columns, rules, dedupe)),
     ]
+    names = [c.name for c in columns]
+    asked = bool(rules) or dedupe is not None
     return Judgement(
         prepared=_chain(prepared, "SELECT * FROM prepared"),
-        sql=_chain(relations, _final([c.name for c in columns], dedupe)),
+        sql=_chain([*prepared, typed, *judging], _final(names, dedupe))
+        if asked
+        else _chain([*prepared, typed], _nothing_asked(names)),
         metrics=(*_metrics(rules, keys), *_batch_metrics(batch_rules)),
         content=_content(business),
     )
@@ -114,8 +120,16 @@ def _chain(relations: Iterable[tuple[str, str]], final: str) -> str:
     return "WITH\n" + ",\n".join(f"{name} AS (\n  {text}\n)" for name, text in relations) + f"\n{final}"
 
 
-def _flags(contract: Contract, columns: Iterable[TableColumn]) -> tuple[str, ...]:
-    typed = [c.name for c in columns if c.type != "string"]
+def _nothing_asked(names: list[str]) -> str:
+    """Where no rule can fail, a row is only passed on."""
+    return (
+        f"SELECT {quoted(names)}, `_kept`, CAST(array() AS ARRAY<STRING>) AS `_failed`,\n"
+        f"  FALSE AS `_rejected`, FALSE AS `_duplicate`, CAST(NULL AS STRING) AS `_row`\nFROM typed"
+    )
+
+
+def _flags(contract: Contract, columns: Iterable[TableColumn], exact: Set[str]) -> tuple[str, ...]:
+    typed = [c.name for c in columns if c.type != "string" and c.name not in exact]
     return tuple(dict.fromkeys((*cast_columns(contract), *typed)))
 
 

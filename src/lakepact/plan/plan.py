@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from lakepact.contract.model import Contract, Write
+from lakepact.contract.model import Contract, Source, Write
 from lakepact.errors import PlanError, Problem
 from lakepact.names import TableRef, literal, quote, quoted
 from lakepact.plan.changes import diff, layout_diff, partitions_note
@@ -31,7 +31,10 @@ from lakepact.plan.rules import (
 )
 from lakepact.plan.state import RunIdentity, Window, World
 from lakepact.plan.target import Guard, Mode, Target, write_keys
+from lakepact.plan.transform import cast_columns
 from lakepact.plan.tuning import session_settings
+
+SMALL_BESIDE = 4
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,7 @@ class Plan:
     rules: tuple[AnyRule, ...]
     accepted: str
     materialise: bool
+    keeps: bool
     refuse_empty: bool
     probe: str
     skip_unchanged: bool
@@ -85,6 +89,10 @@ class Plan:
     @property
     def key_rules(self) -> tuple[KeyRule, ...]:
         return tuple(rule for rule in self.rules if isinstance(rule, KeyRule))
+
+    def must_commit(self, accepted: int, effects: Mapping[str, int]) -> bool:
+        """Whether a write of so many rows cannot but leave a commit; a merge may find that there is nothing to do."""
+        return bool(effects) if self.changes else bool(accepted) and not self.mode.needs_keys
 
     @property
     def first_guards(self) -> tuple[Guard, ...]:
@@ -109,18 +117,20 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
     read = (
         read_given(contract.source, world.given_view, window)
         if world.given_view
-        else read_for(contract.source, places.locate, places.path, window)
+        else read_for(contract.source, _pinned(contract.source, world, places), places.path, window)
     )
     read = strict(read) if contract.transform and contract.transform[0].sql else read
     columns = table_columns(contract, world.source_columns)
-    rules = _all_rules(contract, columns, read, places)
+    exact = _exact(contract, columns, world)
+    rules = _all_rules(contract, columns, read, places, exact)
     rows = tuple(rule for rule in rules if isinstance(rule, RowRule))
     batch = tuple(rule for rule in rules if isinstance(rule, BatchRule))
     mode, table = MODES[contract.write.mode], places.locate(contract.name)
-    target = Target(table.sql, columns, contract.write, run)
+    target = Target(table.sql, columns, contract.write, run, any(rule.action == "quarantine" for rule in rows))
     skip = _skips_unchanged(contract.write, mode, read)
-    judgement = judge(contract, columns, rows, batch, _guarded_keys(contract.write), read, run)
+    judgement = judge(contract, columns, rows, batch, _guarded_keys(contract.write), read, run, exact)
     print_ = fingerprint(contract)
+    straight = mode.straight is not None and _goes_straight(contract.write, world)
     return Plan(
         contract=contract,
         fingerprint=print_,
@@ -133,6 +143,7 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
         judgement=judgement,
         rules=rules,
         accepted=f"SELECT {quoted(c.name for c in columns)} FROM `judged` WHERE {ACCEPTED}",
+        keeps=_keeps(contract, rules, read, world),
         materialise=skip or not world.observes_writes or _needs_batch_first(contract, rules, mode, read),
         refuse_empty=(mode.replaces or mode.complete) and not contract.write.allow_empty and bool(world.target),
         probe=f"SELECT * FROM ({judgement.sql}) WHERE {ACCEPTED} LIMIT 1",
@@ -141,20 +152,36 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
         quarantine=_quarantine(contract, world, columns, rows, print_, run, places),
         mode=mode,
         guards=mode.guards(target),
-        changes=mode.changes(target) if mode.changes else None,
-        find_partitions=target.find_partitions if columns else (),
+        changes=mode.changes(target) if mode.changes and not straight else None,
+        find_partitions=target.find_partitions if columns and not straight else (),
         retry=Retry(contract.write.retry_attempts, contract.write.retry_backoff_seconds),
-        write=mode.statement(target),
+        write=mode.straight(target) if mode.straight and straight else mode.statement(target),
         optimize=_optimize(contract, table, world),
         expressions=_expressions(contract),
-        settings={**session_settings(world), **mode.settings(contract.write)},
+        settings={**session_settings(world), **mode.settings(contract.write), **_sources_kept(mode, straight, world)},
         warnings=(*find_warnings(contract), *_layout_warnings(contract, world)),
     )
 
 
-def _all_rules(contract: Contract, columns: tuple[TableColumn, ...], read: Read, places: Places) -> tuple[AnyRule, ...]:
+def _pinned(source: Source, world: World, places: Places) -> Callable[[str], TableRef]:
+    """A table is read as it was when the plan was made, so that looking twice shows the same rows."""
+    if source.table is None or world.source_version is None:
+        return places.locate
+    return lambda name: replace(places.locate(name), version=world.source_version)
+
+
+def _exact(contract: Contract, columns: tuple[TableColumn, ...], world: World) -> frozenset[str]:
+    """Columns whose type is already the table's: their values can be read, so nobody has to look."""
+    there = {name.lower(): kind for name, kind in (world.source_columns or {}).items()}
+    same = {column.name for column in columns if there.get(column.name.lower()) == column.type}
+    return frozenset(same - set(cast_columns(contract)))
+
+
+def _all_rules(
+    contract: Contract, columns: tuple[TableColumn, ...], read: Read, places: Places, exact: frozenset[str]
+) -> tuple[AnyRule, ...]:
     asked = compile_rules(contract.quality, places.locate)
-    given = implicit_rules(contract, columns, read.keeps_corrupt)
+    given = implicit_rules(contract, columns, read.keeps_corrupt, exact)
     return named((*ranking_rule(contract), *given, *_operations(contract), *asked, *_key_guard(contract, asked)))
 
 
@@ -196,16 +223,40 @@ def _needs_batch_first(contract: Contract, rules: tuple[AnyRule, ...], mode: Mod
     return (
         stops
         or deduplication(contract) is not None
-        or mode.changes is not None
+        or mode.needs_keys
         or bool(contract.write and contract.write.named_partition)
         or contract.quarantine.max_ratio is not None
         or (any(rule.action == "quarantine" for rule in rules) and not _reads_the_same_twice(contract, read))
     )
 
 
+def _keeps(contract: Contract, rules: tuple[AnyRule, ...], read: Read, world: World) -> bool:
+    """Whether the judged batch is kept, so that it is computed once; else it is read again, which is sure to be the
+    same and costs less: typed columns of files or of one version of a table, of which no row is rejected."""
+    rejects = any(isinstance(rule, RowRule) for rule in rules) or deduplication(contract) is not None
+    same = (read.columnar or read.pinned) and not any(tells_the_time(text) for text in _expressions(contract))
+    return rejects or not same or bool(contract.transform and contract.transform[0].sql) or not world.observes_writes
+
+
 def _reads_the_same_twice(contract: Contract, read: Read) -> bool:
     """Rejected rows may be fetched by a second scan only where it is sure to find what the first one found."""
     return read.names_files and not any(tells_the_time(text) for text in _expressions(contract))
+
+
+def _goes_straight(write: Write, world: World) -> bool:
+    """A batch that is small beside its table is merged as it is: to compare it first would read the table twice."""
+    if write.merge_partition_column or write.append_versions:
+        return False
+    if world.target is None or world.target.bytes == 0:
+        return True
+    sizes = world.source_bytes, world.target.bytes
+    return None not in sizes and (sizes[0] or 0) * SMALL_BESIDE <= (sizes[1] or 0)
+
+
+def _sources_kept(mode: Mode, straight: bool, world: World) -> dict[str, str]:
+    """Changes that are kept need not be kept a second time by Delta."""
+    kept = mode.changes is not None and not straight and world.observes_writes
+    return {"spark.databricks.delta.merge.materializeSource": "none"} if kept else {}
 
 
 def _skips_unchanged(write: Write, mode: Mode, read: Read) -> bool:

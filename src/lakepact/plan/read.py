@@ -30,6 +30,21 @@ class Read:
     def names_files(self) -> bool:
         return self.path is not None
 
+    @property
+    def pinned(self) -> bool:
+        """Whether every table is read as of one version."""
+        return bool(self.tables) and all(table.version is not None for table in self.tables)
+
+    @property
+    def typed(self) -> bool:
+        """Whether values come with types of their own; text has none."""
+        return self.format not in ("csv", "json", "text", "xml")
+
+    @property
+    def columnar(self) -> bool:
+        """Files of which a second look at some columns is cheap."""
+        return self.names_files and self.format in ("parquet", "orc")
+
 
 # What each format is asked for unless the contract says otherwise. CSV is read as text, by header name.
 _OPTIONS: dict[str, dict[str, str]] = {

@@ -90,6 +90,7 @@ class World:
     quarantine: TableState | None = None
     source_columns: Mapping[str, str] | None = None
     source_bytes: int | None = None
+    source_version: int | None = None
     observes_writes: bool = True
     looked: bool = True
     given_view: str | None = None

@@ -24,6 +24,7 @@ class Target:
     columns: tuple[TableColumn, ...]
     write: Write
     run: RunIdentity
+    rejects: bool = True
 
     @property
     def names(self) -> list[str]:
@@ -138,6 +139,7 @@ class Mode:
                and where it is empty nothing is written
     counts     what became of the accepted rows, from what the commit reported (None: no commit), what the
                changes counted by effect, and how many rows were accepted
+    straight   the statement for a batch that need not be compared first
     unique     columns that must be unique in the batch
     adds       columns the mode keeps beside the contract's
     metrics_source  `delta` where the commit tells all of them, `mixed` where some are counted in the changes
@@ -154,6 +156,7 @@ class Mode:
     adds: Callable[[Write], tuple[TableColumn, ...]] = lambda write: ()
     guards: Callable[[Target], tuple[Guard, ...]] = lambda target: ()
     metrics_source: str = "delta"
+    straight: Callable[[Target], str] | None = None
     settings: Callable[[Write], Mapping[str, str]] = field(default=lambda write: {})
 
 

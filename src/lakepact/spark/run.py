@@ -29,7 +29,9 @@ from lakepact.spark.read import read_source
 from lakepact.spark.session import new_session
 
 MEANWHILE = "the batch was written by another run meanwhile"
-EFFECTS = ("insert", "update", "delete", "soft_delete", "expire", "move", "tombstone")
+EFFECTS = (
+    "insert", "update", "delete", "soft_delete", "tombstone", "expire", "move", "update_expire", "replace", "touch",
+)  # fmt: skip
 
 Progress = Callable[[str, str, Outcome], None]
 Step = Callable[[str], AbstractContextManager[None]]
@@ -97,7 +99,7 @@ def _judge_first(run: Run) -> None:
     """The batch is kept and counted; nothing is written until everything was checked."""
     plan, session, outcome = run.plan, run.session, run.outcome
     with run.step("judge"):
-        batch, counted = _keep(run, session.sql(plan.judgement.sql), _metrics(plan))
+        batch, counted = _judged(run)
         _note_counts(outcome, counted)
         _show_batch(plan, session, batch)
     with run.step("check"):
@@ -108,6 +110,14 @@ def _judge_first(run: Run) -> None:
         _quarantine(run)
     with run.step("write"):
         again_on_conflict(lambda: _write_changes(run), plan.retry)
+
+
+def _judged(run: Run) -> tuple[DataFrame, Mapping[str, Any]]:
+    """The batch and its counts: kept, or to be read again where that is sure to be the same and cheaper."""
+    frame, metrics = run.session.sql(run.plan.judgement.sql), _metrics(run.plan)
+    if run.plan.keeps:
+        return _keep(run, frame, metrics)
+    return frame, frame.agg(*metrics).collect()[0].asDict()
 
 
 def _write_at_once(run: Run) -> None:
@@ -300,7 +310,8 @@ def _count_effect(name: str) -> Column:
 
 def _balance(plan: Plan, outcome: Outcome) -> None:
     outcome.version_after = outcome.commits[-1].version if outcome.commits else outcome.version_before
-    if outcome.wrote and not outcome.commits and outcome.counts["accepted"]:
+    due = plan.must_commit(outcome.counts["accepted"], outcome.effects)
+    if outcome.wrote and not outcome.commits and due:
         raise UnbalancedError("the write left no commit of this run in the table's history")
     outcome.written = what_was_written(plan, outcome)
     wrong = imbalance(outcome)

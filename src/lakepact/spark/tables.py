@@ -6,7 +6,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lakepact.names import TableName, TableRef
+from lakepact.names import TableName, TableRef, unquoted
 from lakepact.plan.commits import LOOK_BACK, find_commit, find_writer, last_note, note_of
 from lakepact.plan.state import Commit, TableState, protocol_properties
 
@@ -38,7 +38,7 @@ class CatalogTables:
             last_commit=last_note(newest),
             bytes=detail["sizeInBytes"],
             files=detail["numFiles"],
-            cluster_by=tuple(detail["clusteringColumns"]),
+            cluster_by=tuple(unquoted(name) for name in detail["clusteringColumns"]),
             comment=detail["description"] or "",
         )
 

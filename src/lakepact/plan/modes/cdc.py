@@ -17,60 +17,77 @@ from lakepact.plan.target import (
     Target,
     Written,
     assignments,
-    insert_columns,
 )
 
 
 def changes(target: Target) -> str:
-    """The latest event of each key, if it is newer than the table; a delete brings the values it found."""
+    """The latest event of each key, if it is newer than the table; `_last` are the newest values in the batch."""
     write = target.write
-    sequence, op, mark = quote(write.sequence_by or ""), quote(write.op_column), quote(write.deleted_column)
-    deletes = ", ".join(literal(code.upper()) for code, meaning in write.op_codes.items() if meaning == "delete")
-    gone = f"upper(trim({op})) IN ({deletes})" if deletes else "FALSE"
-    keys, values = f"OVER (PARTITION BY {quoted(target.keys)})", quoted(target.compared)
-    latest = (
-        f"SELECT *, {gone} AS `_gone`,\n"
-        f"    max_by(struct({values}), IF({gone}, NULL, {sequence})) {keys} AS `_last`,\n"
-        f"    max(IF({gone}, NULL, {sequence})) {keys} AS `_last_at`,\n"
-        f"    row_number() OVER (PARTITION BY {quoted(target.keys)} "
-        f"ORDER BY {sequence} DESC NULLS LAST, {gone} DESC, {values}) AS `_rank`\n  FROM {BATCH}"
-    )
+    sequence, mark = quote(write.sequence_by or ""), quote(write.deleted_column)
     nothing_to_delete = f" AND NOT ({target.is_new} AND s.`_gone`)" if write.hard_delete else ""
     return (
-        f"SELECT {', '.join(_value(target, c) for c in target.columns)}, s.`_gone` AS {mark},\n"
+        f"SELECT {quoted(target.names, 's.')}, s.`_last`, s.`_last_at`, s.`_gone` AS {mark},\n"
         f"  CASE WHEN s.`_gone` AND {target.is_new} THEN 'tombstone' WHEN s.`_gone` THEN 'soft_delete'\n"
         f"    WHEN {target.is_new} THEN 'insert' ELSE 'update' END AS {EFFECT}{target.was_in}\n"
-        f"FROM ({latest}) AS s LEFT JOIN {target.table} AS t ON {target.on_keys}\n"
-        f"WHERE s.`_rank` = 1 AND ({target.is_new} OR t.{sequence} IS NULL OR s.{sequence} > t.{sequence})"
-        + nothing_to_delete
+        f"FROM ({_latest(target)}) AS s LEFT JOIN {target.table} AS t ON {target.on_keys}\n"
+        f"WHERE ({target.is_new} OR t.{sequence} IS NULL OR s.{sequence} > t.{sequence}){nothing_to_delete}"
     )
 
 
-def _value(target: Target, column: TableColumn) -> str:
+def _latest(target: Target) -> str:
+    """One row a key: of two events at once a delete counts, then the larger values, so that it is always the same."""
+    sequence, values = quote(target.write.sequence_by or ""), quoted(target.compared)
+    lasting = f"IF({_gone(target)}, NULL, {sequence})"
+    order = dict.fromkeys([target.write.sequence_by or "", "_gone", *target.compared, *target.names])
+    return (
+        f"SELECT `row`.*, `_last`, `_last_at` FROM (\n"
+        f"    SELECT max(struct({quoted(order)})) AS `row`,\n"
+        f"      max_by(struct({values}), {lasting}) AS `_last`, max({lasting}) AS `_last_at`\n"
+        f"    FROM (SELECT *, {_gone(target)} AS `_gone` FROM {BATCH}) GROUP BY {quoted(target.keys)})"
+    )
+
+
+def _gone(target: Target) -> str:
+    codes = [code.upper() for code, meaning in target.write.op_codes.items() if meaning == "delete"]
+    known = ", ".join(literal(code) for code in codes)
+    return f"upper(trim({quote(target.write.op_column)})) IN ({known})" if codes else "FALSE"
+
+
+def _value(target: Target, column: TableColumn, otherwise: str) -> str:
     """A deleted row keeps the newest values there were: those of an event of the batch, or the table's own."""
     name, sequence = quote(column.name), quote(target.write.sequence_by or "")
     ours = (*target.keys, target.write.sequence_by, target.write.op_column)
     if column.name in ours or column.stamp is not None:
         return f"s.{name}"
     newer = f"s.`_last_at` IS NOT NULL AND (t.{sequence} IS NULL OR s.`_last_at` > t.{sequence})"
-    return f"CASE WHEN NOT s.`_gone` THEN s.{name} WHEN {newer} THEN s.`_last`.{name} ELSE t.{name} END AS {name}"
+    if otherwise == "NULL":
+        return f"IF(s.{quote(target.write.deleted_column)}, s.`_last`.{name}, s.{name})"
+    alive = f"NOT s.{quote(target.write.deleted_column)}"
+    return f"CASE WHEN {alive} THEN s.{name} WHEN {newer} THEN s.`_last`.{name} ELSE {otherwise} END"
 
 
 def statement(target: Target) -> str:
     sequence, mark = quote(target.write.sequence_by or ""), target.write.deleted_column
     newer = f"(t.{sequence} IS NULL OR s.{sequence} >= t.{sequence})"
-    if target.write.hard_delete:
-        return (
-            f"MERGE INTO {target.table} AS t USING {CHANGES} AS s ON {target.merge_on}\n"
-            f"WHEN MATCHED AND s.{EFFECT} = 'soft_delete' AND {newer} THEN DELETE\n"
-            f"WHEN MATCHED AND {newer} THEN UPDATE SET {assignments(target.updated)}\n"
-            f"WHEN NOT MATCHED AND s.{EFFECT} <> 'soft_delete' THEN {insert_columns(target.names)}"
-        )
+    marked = [] if target.write.hard_delete else [mark]
+    delete = f"WHEN MATCHED AND s.{EFFECT} = 'soft_delete' AND {newer} THEN DELETE\n" if not marked else ""
+    kept = {column.name: column for column in target.columns}
+    update = [f"t.{quote(n)} = {_value(target, kept[n], f't.{quote(n)}')}" for n in target.updated]
+    insert = [_value(target, column, "NULL") for column in target.columns]
     return (
         f"MERGE INTO {target.table} AS t USING {CHANGES} AS s ON {target.merge_on}\n"
-        f"WHEN MATCHED AND {newer} THEN UPDATE SET {assignments([*target.updated, mark])}\n"
-        f"WHEN NOT MATCHED THEN {insert_columns([*target.names, mark])}"
+        f"{delete}WHEN MATCHED AND {newer} THEN UPDATE SET {', '.join([*update, *assigned(marked)])}\n"
+        f"WHEN NOT MATCHED{_unless_deleted(target)} THEN INSERT ({quoted([*target.names, *marked])})\n"
+        f"  VALUES ({', '.join([*insert, *(f's.{quote(n)}' for n in marked)])})"
     )
+
+
+def assigned(names: list[str]) -> list[str]:
+    return [assignments(names)] if names else []
+
+
+def _unless_deleted(target: Target) -> str:
+    return f" AND s.{EFFECT} <> 'soft_delete'" if target.write.hard_delete else ""
 
 
 def counts(commit: Counted | None, effects: Counted, accepted: int) -> Written:

@@ -51,6 +51,17 @@ def statement(target: Target) -> str:
     )
 
 
+def straight(target: Target) -> str:
+    """A small batch into a large table, compared by the merge itself."""
+    hashed = f"(SELECT *, {_hash(target)} AS `{HASH}` FROM {BATCH})"
+    return (
+        f"MERGE INTO {target.table} AS t USING {hashed} AS s ON {target.on_keys}\n"
+        f"WHEN MATCHED AND NOT t.`{HASH}` <=> s.`{HASH}`{target.not_older}"
+        f" THEN UPDATE SET {assignments([*target.updated, HASH])}\n"
+        f"WHEN NOT MATCHED THEN {insert_columns([*target.names, HASH])}"
+    )
+
+
 def counts(commit: Counted | None, effects: Counted, accepted: int) -> Written:
     """An INSERT of versions reports output rows, a MERGE what it did."""
     if commit and "numOutputRows" in commit and "numTargetRowsInserted" not in commit:
@@ -85,4 +96,6 @@ def adds(write: Write) -> tuple[TableColumn, ...]:
     return (TableColumn(HASH, "string", description=f"hash of the row ({ALGORITHM})"),)
 
 
-HASH_DIFF = Mode("scd1_hash_diff", statement, counts, changes, needs_keys=True, unique=write_keys, adds=adds)
+HASH_DIFF = Mode(
+    "scd1_hash_diff", statement, counts, changes, needs_keys=True, unique=write_keys, adds=adds, straight=straight
+)

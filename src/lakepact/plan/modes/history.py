@@ -7,6 +7,8 @@ table is merged. So late rows, several versions of a key in one batch, deletes a
 
 from __future__ import annotations
 
+from collections import Counter
+
 from lakepact.contract.model import HistoryColumns, Write
 from lakepact.names import equal_keys, literal, quote, quoted, same
 from lakepact.plan.columns import TableColumn
@@ -27,15 +29,15 @@ from lakepact.plan.target import (
 
 
 def changes(target: Target) -> str:
-    """The versions that must be inserted, ended, updated or removed."""
+    """The versions that must be inserted, ended, updated or removed, and the rows that only touch one."""
     relations = {
         "incoming": _incoming(target),
-        "standing": _standing(target, target.names),
+        "standing": _standing(target),
         "events": _events(target),
         "once": _once(target),
         "marked": _marked(target),
         "runs": _runs(target),
-        "versions": _versions(target),
+        "retold": _retold(target),
     }
     chain = ",\n".join(f"{name} AS (\n  {sql}\n)" for name, sql in relations.items())
     return f"WITH\n{chain}\n{_difference(target)}"
@@ -66,14 +68,12 @@ def _incoming(target: Target) -> str:
     )
 
 
-def _standing(target: Target, columns: list[str]) -> str:
+def _standing(target: Target) -> str:
     """What the table holds of the batch's keys."""
     names, keys = target.write.history, equal_keys(target.keys, "i", "t")
-    begins = f"t.{quote(names.valid_from)}"
-    following = f"lead({begins}) OVER (PARTITION BY {quoted(target.keys, 't.')} ORDER BY {begins})"
     return (
-        f"SELECT {quoted(columns, 't.')}, {begins} AS `_at`, t.{quote(names.valid_to)} AS `_until`,\n"
-        f"    t.{quote(names.row_hash)} AS `_hash`, t.{quote(names.is_current)} AS `_current`, {following} AS `_next`\n"
+        f"SELECT {quoted(target.names, 't.')}, t.{quote(names.valid_from)} AS `_at`, t.{quote(names.valid_to)} AS `_until`,\n"
+        f"    t.{quote(names.row_hash)} AS `_hash`, t.{quote(names.changed_columns)} AS `_changed`\n"
         f"  FROM {target.table} AS t WHERE {_restated(target)}EXISTS (SELECT 1 FROM incoming AS i WHERE {keys})"
     )
 
@@ -88,134 +88,147 @@ def _restated(target: Target) -> str:
 
 
 def _events(target: Target) -> str:
-    """Versions begin, keys end. A version that ended before the next began was a delete."""
-    names = quoted(target.names)
-    late = ""
-    if target.write.late == "ignore":
-        late = f" AS n WHERE NOT EXISTS ({_later(target, 'n')})"
+    """Versions begin and end; all of a key come to one place. Where history is restated, what began since is `_void`."""
+    names, start = quoted(target.names), literal(target.write.restate_from) if target.write.restate_from else None
+    own = f"struct({', '.join([*(quote(n) for n in target.compared), '`_until`', '`_hash`', '`_changed`'])})"
+    void = f"NOT `_ends` AND `_at` >= {start}" if start else "FALSE"
+    ends = f"`_until` IS NOT NULL AND `_until` < {start}" if start else "`_until` IS NOT NULL"
     return (
-        f"SELECT {names}, `_at`, `_gone`, `_new`, `_hash` FROM incoming{late}\n"
-        f"  UNION ALL SELECT {names}, `_at`, FALSE, FALSE, `_hash` FROM standing{_before(target, '_at', 'WHERE')}\n"
-        f"  UNION ALL SELECT {names}, `_until`, TRUE, FALSE, `_hash` FROM standing\n"
-        f"    WHERE `_until` IS NOT NULL AND (`_next` IS NULL OR `_until` < `_next`){_before(target, '_until', 'AND')}"
+        f"SELECT {names}, IF(`_ends`, `_until`, `_at`) AS `_at`, `_ends` AS `_gone`, FALSE AS `_new`, `_hash`,\n"
+        f"    {void} AS `_void`, IF(`_ends`, NULL, {own}) AS `_own`\n"
+        f"  FROM standing LATERAL VIEW explode(IF({ends}, array(FALSE, TRUE), array(FALSE))) AS `_ends`\n"
+        f"  UNION ALL SELECT {names}, `_at`, `_gone`, `_new`, `_hash`, FALSE, NULL FROM incoming\n"
+        f"  DISTRIBUTE BY {quoted(target.keys)}"
     )
-
-
-def _before(target: Target, moment: str, word: str) -> str:
-    """Where history is restated, only what happened before stands."""
-    start = target.write.restate_from
-    return f" {word} {quote(moment)} < {literal(start)}" if start else ""
-
-
-def _later(target: Target, row: str) -> str:
-    """Something the table already knows of the key that happened after this row."""
-    keys = equal_keys(target.keys, "l", row)
-    return f"SELECT 1 FROM standing AS l WHERE {keys} AND greatest(l.`_at`, l.`_until`) > {row}.`_at`"
 
 
 def _once(target: Target) -> str:
-    """One event for each moment of a key: what is new corrects what stands, unless it says the same again."""
+    """One event for each moment of a key: what is new corrects what stands, unless it says the same again.
+
+    Beside it what stood: `_was`, the version that began then, or `_ended`, the end of one.
+    """
     moment = f"PARTITION BY {quoted(target.keys)}, `_at`"
-    stands = f"max(IF(`_new` OR `_gone`, NULL, `_hash`)) OVER ({moment})"
-    known = "(`_new` AND NOT `_gone` AND `_hash` <=> `_stands`)"
-    rank = f"row_number() OVER ({moment} ORDER BY {known}, `_new` DESC, `_gone`)"
-    return (
-        f"SELECT * FROM (SELECT *, {rank} AS `_rank` FROM (SELECT *, {stands} AS `_stands` FROM events))\n"
-        f"  WHERE `_rank` = 1"
+    told = f"SELECT *, {_latest(target)} AS `_latest` FROM events"
+    stood = (
+        f"SELECT *, first_value(`_own`) IGNORE NULLS OVER ({moment}) AS `_was`,\n"
+        f"    max(IF(`_new` OR `_gone` OR `_void`, NULL, `_hash`)) OVER ({moment}) AS `_stands`,\n"
+        f"    bool_or(`_gone` AND NOT `_new`) OVER ({moment}) AS `_ended`\n"
+        f"  FROM ({told}) WHERE NOT `_new` OR `_latest` IS NULL OR `_at` >= `_latest`"
     )
+    known = "(`_new` AND IF(`_gone`, `_ended` AND `_stands` IS NULL, `_hash` <=> `_stands`))"
+    rank = f"row_number() OVER ({moment} ORDER BY `_void`, {known}, `_new` DESC, `_gone`)"
+    return f"SELECT * FROM (SELECT *, {rank} AS `_rank` FROM ({stood})) WHERE `_rank` = 1"
+
+
+def _latest(target: Target) -> str:
+    """The last that stands of a key, where rows that are older than it are ignored."""
+    if target.write.late != "ignore":
+        return "CAST(NULL AS TIMESTAMP)"
+    return f"max(IF(`_new`, NULL, `_at`)) OVER (PARTITION BY {quoted(target.keys)})"
 
 
 def _marked(target: Target) -> str:
     """An event begins something new unless it says what the one before said."""
-    over = f"OVER (PARTITION BY {quoted(target.keys)} ORDER BY `_at`)"
-    same_state = f"lag(`_gone`) {over} = `_gone` AND (`_gone` OR lag(`_hash`) {over} = `_hash`)"
-    return f"SELECT *, NOT coalesce({same_state}, `_gone`) AS `_begins` FROM once"
+    state = "CASE WHEN `_void` THEN NULL WHEN `_gone` THEN '' ELSE coalesce(`_hash`, '?') END"
+    before = f"lag({state}) IGNORE NULLS {_line(target)}"
+    return f"SELECT *, coalesce({state} <> coalesce({before}, ''), FALSE) AS `_begins` FROM once"
 
 
 def _runs(target: Target) -> str:
-    over = f"OVER (PARTITION BY {quoted(target.keys)} ORDER BY `_at`)"
-    return f"SELECT *, count_if(`_begins`) {over} AS `_run` FROM marked"
-
-
-def _versions(target: Target) -> str:
-    """Tracked values are those of a run's first event, the others those of the newest row the batch brings."""
-    keys, tracked = quoted(target.keys), set(_tracked(target))
-    everything = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
-    whole = f"OVER (PARTITION BY {keys}, `_run` ORDER BY `_new`, `_at` {everything})"
-    values = [
-        quote(n) if n in target.keys or n in tracked or n == target.write.effective_from
-        else f"last_value({quote(n)}) {whole} AS {quote(n)}"
-        for n in target.names
-    ]  # fmt: skip
-    begun = f"SELECT {', '.join(values)}, `_at`, `_gone`, `_hash`, `_begins` FROM runs WHERE `_run` > 0"
-    over = f"OVER (PARTITION BY {keys} ORDER BY `_at`)"
-    changed = ", ".join(
-        f"CASE WHEN NOT ({quote(n)} <=> lag({quote(n)}) {over}) THEN {literal(n)} END" for n in _tracked(target)
-    )
-    first = f"row_number() {over} = 1 OR lag(`_gone`) {over}"
+    """Events that say the same as the one before are of its run; each knows what began before and begins next."""
+    begun = ", ".join(["`_gone`", *(quote(n) for n in _tracked(target)), "`_was`.`_until`"])
     return (
-        f"SELECT *, lead(`_at`) {over} AS `_until`,\n"
-        f"    IF({first}, NULL, array_join(array_compact(array({changed})), ',')) AS `_changed`\n"
-        f"  FROM ({begun}) WHERE `_begins`"
+        f"SELECT *, count_if(`_begins`) {_line(target)} AS `_run`,\n"
+        f"    lead(IF(`_begins`, `_at`, NULL)) IGNORE NULLS {_line(target)} AS `_until`,\n"
+        f"    lag(IF(`_begins`, struct({begun}), NULL)) IGNORE NULLS {_line(target)} AS `_before`\n"
+        f"  FROM marked"
     )
+
+
+def _retold(target: Target) -> str:
+    """Columns that are not tracked are those of the newest row that the batch brings to the run."""
+    untold = _untold(target)
+    if not untold:
+        return "SELECT *, FALSE AS `_renews` FROM runs"
+    run = f"OVER (PARTITION BY {quoted(target.keys)}, `_run`)"
+    speaks = f"max_by(struct({quoted(untold)}), IF(`_void`, NULL, struct(`_new`, `_at`))) {run} AS `_speaks`"
+    newest = f"max(IF(`_new`, `_at`, NULL)) {run} AS `_newest`"
+    known = same([n for n in untold if n in target.compared], "`_speaks`", "`_was`")
+    renewed = f"bool_or(`_begins` AND `_was` IS NOT NULL AND NOT ({known})) {run}"
+    return f"SELECT *, `_at` = `_newest` AND {renewed} AS `_renews` FROM (SELECT *, {speaks}, {newest} FROM runs)"
+
+
+def _line(target: Target) -> str:
+    return f"OVER (PARTITION BY {quoted(target.keys)} ORDER BY `_at`)"
+
+
+def _untold(target: Target) -> list[str]:
+    told = {*target.keys, *_tracked(target), target.write.effective_from}
+    return [name for name in target.names if name not in told]
 
 
 def _difference(target: Target) -> str:
-    """Wanted versions against standing ones, by key and beginning."""
-    names, columns = target.write.history, target.names
-    keys = equal_keys(target.keys, "v", "t")
-    wanted = ", ".join(
-        f"coalesce(v.{quote(n)}, t.{quote(n)}) AS {quote(n)}" if n in target.keys else f"v.{quote(n)}" for n in columns
+    """Each moment as it should be against what stood there."""
+    names, untold = target.write.history, set(_untold(target))
+    value = {n: f"`_speaks`.{quote(n)}" if n in untold else quote(n) for n in target.names}
+    changed = ", ".join(
+        f"CASE WHEN NOT ({quote(n)} <=> `_before`.{quote(n)}) THEN {literal(n)} END" for n in _tracked(target)
     )
+    told = (
+        f"SELECT *, IF(coalesce(`_before`.`_gone`, TRUE), NULL,\n"
+        f"    array_join(array_compact(array({changed})), ',')) AS `_changed`,\n"
+        f"    {' AND '.join(f'{value[n]} <=> `_was`.{quote(n)}' for n in target.compared) or 'TRUE'} AS `_same`\n"
+        f"  FROM retold"
+    )
+    shown = ", ".join(f"{value[n]} AS {quote(n)}" for n in target.names)
     own = (
-        f"coalesce(v.`_at`, t.`_at`) AS {quote(names.valid_from)}, v.`_until` AS {quote(names.valid_to)}, "
-        f"v.`_until` IS NULL AS {quote(names.is_current)}, v.`_hash` AS {quote(names.row_hash)}, "
-        f"v.`_changed` AS {quote(names.changed_columns)}"
+        f"`_at` AS {quote(names.valid_from)}, `_until` AS {quote(names.valid_to)}, "
+        f"`_until` IS NULL AS {quote(names.is_current)}, `_hash` AS {quote(names.row_hash)}, "
+        f"`_changed` AS {quote(names.changed_columns)}"
     )
-    values = same(target.compared, "t", "v")
-    effect = (
-        f"CASE WHEN v.`_at` IS NULL THEN 'delete' WHEN t.`_at` IS NULL THEN 'insert' "
-        f"WHEN NOT ({values}) THEN 'update' WHEN t.`_current` AND v.`_until` IS NOT NULL THEN 'expire' ELSE 'move' END"
-    )
+    return f"SELECT * FROM (SELECT {shown}, {own},\n  {_effect()} AS {EFFECT}\nFROM (\n  {told}\n)) WHERE {EFFECT} IS NOT NULL"
+
+
+def _effect() -> str:
+    """What becomes of a moment. `touch` is a row of the batch that begins nothing, but changes another moment's version:
+    it ends it, takes back its end, or gives it other values in columns that are not tracked."""
+    ends = "`_gone` AND `_begins` AND NOT `_before`.`_until` <=> `_at`"
+    touches = f"`_new` AND IF(`_gone`, {ends}, NOT `_begins` AND (`_ended` OR `_renews`))"
     return (
-        f"SELECT {wanted}, {own},\n  {effect} AS {EFFECT}\n"
-        f"FROM (SELECT * FROM versions WHERE NOT `_gone`) AS v\n"
-        f"FULL JOIN standing AS t ON {keys} AND v.`_at` = t.`_at`\n"
-        f"WHERE v.`_at` IS NULL OR t.`_at` IS NULL OR NOT ({values}) OR NOT v.`_until` <=> t.`_until`"
+        f"CASE WHEN `_begins` AND NOT `_gone` THEN CASE\n"
+        f"      WHEN `_was` IS NULL THEN 'insert'\n"
+        f"      WHEN `_same` AND `_until` <=> `_was`.`_until` AND `_changed` <=> `_was`.`_changed` THEN NULL\n"
+        f"      WHEN `_was`.`_until` IS NULL AND `_until` IS NOT NULL THEN IF(`_new` AND NOT `_same`, 'update_expire', 'expire')\n"
+        f"      ELSE IF(`_new` AND NOT `_same`, 'update', 'move') END\n"
+        f"    WHEN `_was` IS NOT NULL THEN IF(`_new`, 'replace', 'delete')\n"
+        f"    WHEN {touches} THEN 'touch' END"
     )
 
 
 def statement(target: Target) -> str:
     names = target.write.history
     begins = quote(names.valid_from)
-    all_names = [
-        *target.names,
-        names.valid_from,
-        names.valid_to,
-        names.is_current,
-        names.row_hash,
-        names.changed_columns,
-    ]
-    kept = {*target.keys, names.valid_from}
+    own = [names.valid_to, names.is_current, names.row_hash, names.changed_columns]
     return (
         f"MERGE INTO {target.table} AS t USING {CHANGES} AS s ON {target.on_keys} AND t.{begins} = s.{begins}\n"
-        f"WHEN MATCHED AND s.{EFFECT} = 'delete' THEN DELETE\n"
-        f"WHEN MATCHED THEN UPDATE SET {assignments([n for n in all_names if n not in kept])}\n"
-        f"WHEN NOT MATCHED AND s.{EFFECT} <> 'delete' THEN {insert_columns(all_names)}"
+        f"WHEN MATCHED AND s.{EFFECT} IN ('delete', 'replace') THEN DELETE\n"
+        f"WHEN MATCHED THEN UPDATE SET {assignments([*target.updated, *own])}\n"
+        f"WHEN NOT MATCHED AND s.{EFFECT} = 'insert' THEN {insert_columns([*target.names, names.valid_from, *own])}"
     )
 
 
 def counts(commit: Counted | None, effects: Counted, accepted: int) -> Written:
+    """Rows of the batch: those that began a version, those that changed one otherwise, and the rest."""
     if commit is None:
         return Written(unchanged=accepted)
-    inserted = effects.get("insert", 0)
-    updated = min(effects.get("update", 0), accepted - inserted)
+    n = Counter(effects)
+    updated = n["update"] + n["update_expire"] + n["replace"] + n["touch"]
     return Written(
-        inserted,
+        n["insert"],
         updated,
-        accepted - inserted - updated,
-        deleted=effects.get("delete", 0),
-        expired=effects.get("expire", 0),
+        accepted - n["insert"] - updated,
+        deleted=n["delete"] + n["replace"],
+        expired=n["expire"] + n["update_expire"],
     )
 
 
@@ -235,9 +248,15 @@ def guards(target: Target) -> tuple[Guard, ...]:
 
 
 def _late_guard(target: Target) -> Guard:
-    relations = f"WITH incoming AS ({_incoming(target)}), standing AS ({_standing(target, list(target.keys))})"
-    same_version = f"{equal_keys(target.keys, 'k', 'n')} AND k.`_at` = n.`_at` AND k.`_hash` = n.`_hash`"
-    late = f"EXISTS ({_later(target, 'n')}) AND NOT EXISTS (SELECT 1 FROM standing AS k WHERE {same_version})"
+    """A row is late if the table knows of something after it, unless it says what the table says of its moment."""
+    relations = f"WITH incoming AS ({_incoming(target)}), standing AS ({_standing(target)})"
+
+    def known(what: str) -> str:
+        return f"EXISTS (SELECT 1 FROM standing AS k WHERE {equal_keys(target.keys, 'k', 'n')} AND {what})"
+
+    begun, ended = known("k.`_at` = n.`_at`"), known("k.`_until` = n.`_at`")
+    said = f"IF(n.`_gone`, {ended} AND NOT {begun}, {known('k.`_at` = n.`_at` AND k.`_hash` = n.`_hash`')})"
+    late = f"{known('greatest(k.`_at`, k.`_until`) > n.`_at`')} AND NOT {said}"
     sql = f"{relations} SELECT count(*) FROM incoming AS n WHERE {late}"
     return Guard(sql, "row(s) are older than what the table already holds of their key", reads_table=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lakepact.contract.model import Write
-from lakepact.names import equal_keys, literal, quoted, same
+from lakepact.names import equal_keys, literal, quote, quoted, same
 from lakepact.plan.columns import TableColumn
 from lakepact.plan.target import (
     BATCH,
@@ -22,23 +22,33 @@ ACTIVE, DELETED_AT = "is_active", "deleted_at"
 
 
 def changes(target: Target) -> str:
-    names = quoted(target.names, "s.")
+    """Batch and table side by side: what is new or different, and what the source no longer has."""
+    names = ", ".join(
+        f"coalesce(s.{quote(n)}, t.{quote(n)}) AS {quote(n)}" if n in target.keys else f"s.{quote(n)}"
+        for n in target.names
+    )
+    gone = f"s.{quote(target.keys[0])} IS NULL"
     return (
-        f"SELECT {names}, IF({target.is_new}, 'insert', 'update') AS {EFFECT}\n"
-        f"FROM {BATCH} AS s LEFT JOIN {target.table} AS t ON {target.on_keys}\n"
-        f"WHERE {target.is_new} OR NOT t.`{ACTIVE}` OR NOT ({same(target.compared, 't', 's')})\n"
-        f"UNION ALL\n"
-        f"SELECT {quoted(target.names, 't.')}, 'soft_delete' AS {EFFECT} {_vanished(target)}"
+        f"SELECT {names},\n"
+        f"  CASE WHEN {gone} THEN 'soft_delete' WHEN {target.is_new} THEN 'insert' ELSE 'update' END AS {EFFECT}\n"
+        f"FROM {BATCH} AS s FULL JOIN {target.table} AS t ON {target.on_keys}\n"
+        f"WHERE {target.is_new} OR IF({gone}, t.`{ACTIVE}`{_not_rejected(target)},\n"
+        f"  NOT t.`{ACTIVE}` OR NOT ({same(target.compared, 't', 's')}))"
     )
 
 
+def _not_rejected(target: Target) -> str:
+    """A row in quarantine is there, if not as it should be."""
+    keys = equal_keys(target.keys, "b", "t")
+    return f" AND NOT EXISTS (SELECT 1 FROM `judged` AS b WHERE b.`_rejected` AND {keys})" if target.rejects else ""
+
+
 def _vanished(target: Target) -> str:
-    """Active rows that the source no longer has; a row in quarantine is there, if not as it should be."""
+    """Active rows that the source no longer has."""
     keys = equal_keys(target.keys, "b", "t")
     return (
         f"FROM {target.table} AS t WHERE t.`{ACTIVE}`\n"
-        f"  AND NOT EXISTS (SELECT 1 FROM {BATCH} AS b WHERE {keys})\n"
-        f"  AND NOT EXISTS (SELECT 1 FROM `judged` AS b WHERE b.`_rejected` AND {keys})"
+        f"  AND NOT EXISTS (SELECT 1 FROM {BATCH} AS b WHERE {keys}){_not_rejected(target)}"
     )
 
 

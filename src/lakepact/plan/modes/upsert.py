@@ -26,6 +26,17 @@ def changes(target: Target) -> str:
     )
 
 
+def straight(target: Target) -> str:
+    """A small batch into a large table: rows that say nothing new are left alone by the merge itself."""
+    differs = f"NOT ({same(target.compared, 't', 's')})" + target.not_older
+    update = f"WHEN MATCHED AND {differs} THEN UPDATE SET {assignments(target.updated)}\n"
+    return (
+        f"MERGE INTO {target.table} AS t USING {BATCH} AS s ON {target.on_keys}\n"
+        f"{update if target.compared else ''}"
+        f"WHEN NOT MATCHED THEN {insert_columns(target.names)}"
+    )
+
+
 def statement(target: Target) -> str:
     update = f"WHEN MATCHED{target.not_older} THEN UPDATE SET {assignments(target.updated)}\n"
     return (
@@ -35,4 +46,4 @@ def statement(target: Target) -> str:
     )
 
 
-UPSERT = Mode("scd1_upsert", statement, merge_counts, changes, needs_keys=True, unique=write_keys)
+UPSERT = Mode("scd1_upsert", statement, merge_counts, changes, needs_keys=True, unique=write_keys, straight=straight)
