@@ -234,7 +234,8 @@ def test_upkeep_between_runs_is_no_reason_to_write_again(make_project: MakeProje
 
     old, young = stray_file(project, "old.parquet", 30), stray_file(project, "young.parquet", 3)
     code, out, _ = called("vacuum", "silver.t", *where, "--dry-run")
-    assert (code, out.split()[-4:-1]) == (0, ["would", "go", "1"])
+    lines = {line.split()[0]: line.split()[1:4] for line in out.splitlines()}
+    assert (code, lines["silver.t"], lines["silver.t_quarantine"][2]) == (0, ["would", "go", "1"], "0")
     assert old.exists()
     code, out, _ = called("vacuum", *where, "--json")
     found = {result["table"]: (result["status"], result["files"], result["bytes"]) for result in json.loads(out)}
@@ -245,8 +246,11 @@ def test_upkeep_between_runs_is_no_reason_to_write_again(make_project: MakeProje
     (again,) = api.run(project, ["silver.t"], spark=spark)
     assert again.rows.unchanged == 1
     assert operations(project)[3:] == ["OPTIMIZE", "VACUUM START", "VACUUM END"]
-    (forced,) = api.vacuum(project, ["silver.t_quarantine"], retain="0h", force=True, spark=spark)
-    assert forced.status == "unchanged"
+    with pytest.raises(PlanError, match="6 days is less than the 7 days that are safe") as refused:
+        api.vacuum(project, retain="6d", spark=spark)
+    assert [problem.file for problem in refused.value.problems] == ["silver.t", "silver.t_quarantine"]
+    forced = api.vacuum(project, ["silver.t"], retain="0h", force=True, spark=spark)[0]
+    assert (forced.status, young.exists(), len(api.rows(project, "silver.t"))) == ("done", False, 1)
 
 
 def test_what_is_not_there_needs_no_spark_and_what_is_unsafe_none_either(make_project: MakeProject) -> None:
