@@ -13,6 +13,9 @@ import yaml
 
 from lakepact import api
 from lakepact.contract.project import Project, SparkSettings
+from lakepact.plan.jdbc import DRIVERS
+
+pytest_plugins = ("servers",)
 
 CASES = Path(__file__).parent / "cases"
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -39,7 +42,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The one session of the suite, as users get it, on two cores."""
     from lakepact.spark.session import spark_session
 
-    settings = SparkSettings(master="local[2]", memory="2g", config=TEST_CONFIG)
+    packages = (DRIVERS["org.postgresql.Driver"],)
+    settings = SparkSettings(master="local[2]", memory="2g", packages=packages, config=TEST_CONFIG)
     with spark_session(settings, "lakepact-tests", tmp_path_factory.mktemp("spark")) as session:
         yield session
 

@@ -28,6 +28,7 @@ from lakepact.errors import (
 from lakepact.evidence.record import Rows, RunRecord, make_record, unplanned_record
 from lakepact.evidence.stores import JsonFiles, Store
 from lakepact.names import TableRef, plain_name
+from lakepact.plan.connectors import packages_for
 from lakepact.plan.idempotency import app_id, decide
 from lakepact.plan.outcome import Outcome
 from lakepact.plan.plan import Places, Plan, make_plan
@@ -253,21 +254,23 @@ def open_site(
     """A session of our own for as long as it is needed, or the one that was given."""
     from lakepact.spark.run import Engine
 
-    with _session(project, spark) as session:
+    with _session(project, contracts, spark) as session:
         engine = Engine(session, tables_of(project, session), _provider(project), watch.step)
         yield Site(project, places_of(project, contracts), engine, tuple(_stores(project, session)))
 
 
 @contextmanager
-def _session(project: Project, spark: SparkSession | None) -> Iterator[SparkSession]:
+def _session(project: Project, contracts: Iterable[Contract], spark: SparkSession | None) -> Iterator[SparkSession]:
     if spark is not None:
         yield spark
         return
     from lakepact.spark.session import spark_session
 
+    settings = project.environment.spark
+    settings = settings.model_copy(update={"packages": packages_for(contracts, settings.packages)})
     with (
         tempfile.TemporaryDirectory(prefix="lakepact-", ignore_cleanup_errors=True) as scratch,
-        spark_session(project.environment.spark, project.file.name, Path(scratch)) as session,
+        spark_session(settings, project.file.name, Path(scratch)) as session,
     ):
         yield session
 

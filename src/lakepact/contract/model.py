@@ -148,7 +148,7 @@ class Source(Part):
     options: dict[str, Scalar] = Field(default_factory=dict, description="handed to Spark's reader")
     table: TableText | None = None
     sql: str | None = Field(None, description="one SELECT over tables of the lakehouse")
-    connector: str | None = Field(None, description="any other Spark source by name; its settings are options")
+    connector: str | None = Field(None, description="any other source by name: jdbc; its settings are options")
     filter: str | None = Field(None, description="rows for which this is not true are left out, and counted")
     window: SourceWindow | None = None
     complete: StrictBool = Field(False, description="true: the source is the whole current state")

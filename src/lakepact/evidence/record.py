@@ -136,7 +136,7 @@ def make_record(
         version_after=outcome.version_after,
         window_start=window.start if window else None,
         window_end=window.end if window else None,
-        sources=tuple(t.name for t in plan.read.tables) or (plan.read.path or plan.read.format,),
+        sources=tuple(t.name for t in plan.read.tables) or (plan.read.label,),
         sink=plan.contract.name,
         quarantine=plan.quarantine.table.name if plan.quarantine else None,
         owners=tuple(owner.name for owner in plan.contract.owners),

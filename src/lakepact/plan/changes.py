@@ -12,6 +12,7 @@ from lakepact.plan.layout import CLUSTERED_BY, add_columns, set_clustering, set_
 from lakepact.plan.state import TableState
 
 CLUSTERING = "delta.feature.clustering"
+ZONELESS = "delta.feature.timestampNtz"
 VERSIONS = ("delta.minreaderversion", "delta.minwriterversion")
 
 
@@ -35,9 +36,15 @@ def diff(table: str, columns: tuple[TableColumn, ...], state: TableState) -> Cha
     refused += [f"column {c.name} is new and may not be NULL, but the table has rows" for c in new if not c.nullable]
     needed = {c.name.lower() for c in columns if not c.nullable}
     relaxed = [name for name in sorted(state.required) if name.lower() not in needed]
-    statements = [add_columns(table, new)] if new else []
+    statements = [*_features(table, new, state), add_columns(table, new)] if new else []
     statements += [f"ALTER TABLE {table} ALTER COLUMN {quote(name)} DROP NOT NULL" for name in relaxed]
     return Changes(tuple(statements), tuple(refused))
+
+
+def _features(table: str, new: tuple[TableColumn, ...], state: TableState) -> list[str]:
+    """A new table may hold times without a zone; one that was made without them must be told first."""
+    wanted = any("timestamp_ntz" in column.type for column in new) and ZONELESS not in state.properties
+    return [set_properties(table, {ZONELESS: "supported"})] if wanted else []
 
 
 def layout_diff(table: str, contract: Contract, state: TableState) -> Changes:

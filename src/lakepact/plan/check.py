@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from lakepact.contract.model import Contract, Rule, Step
 from lakepact.errors import Problem
 from lakepact.plan.columns import CORRUPT, SOURCE_FILE, STAMPS, stamp_columns
+from lakepact.plan.connectors import CONNECTORS
 from lakepact.plan.expressions import expression_problems, order_problems, predicate_problems
 from lakepact.plan.layout import layout_problems
 from lakepact.plan.modes import MODES
@@ -16,7 +17,6 @@ from lakepact.plan.target import write_keys
 from lakepact.plugins import hint
 
 Found = Iterator[Problem]
-CONNECTORS: frozenset[str] = frozenset()
 
 
 def find_problems(contract: Contract) -> list[Problem]:
@@ -45,6 +45,8 @@ def _source(contract: Contract) -> Found:
         yield Problem("cannot be told from the path; write csv, json, parquet, …", "source.format")
     if source.connector is not None and source.connector not in (GIVEN, *CONNECTORS):
         yield Problem(f"{source.connector!r} is not built into this version", "source.connector")
+    elif source.connector in CONNECTORS:
+        yield from CONNECTORS[source.connector].problems(source.options)
     if not problems and contract.name in upstreams(source):
         yield Problem("the table would read itself", f"source.{source.kind}")
     if source.window is not None and source.path is not None:

@@ -10,7 +10,7 @@ from lakepact.plan.rules import BatchRule, ColumnsRule, KeyRule, RowRule
 
 def statements(plan: Plan) -> list[tuple[str, str]]:
     """Each statement that will run, in order, with what it is for."""
-    source = plan.read.sql or f"-- {plan.read.format} {plan.read.path or ''}".rstrip()
+    source = plan.read.sql or f"-- {plan.read.text}"
     found = [("read", source), ("judge", plan.judgement.sql)]
     found += [("prepare table", sql) for sql in plan.ddl]
     exists = plan.world.quarantine is not None
@@ -36,7 +36,7 @@ def as_dict(plan: Plan) -> dict[str, Any]:
         "exists": state is not None if plan.world.looked else None,
         "version": state.version if state else None,
         "columns": [{"name": c.name, "type": c.type, "nullable": c.nullable} for c in plan.columns],
-        "reads": [table.name for table in plan.read.tables] or [plan.read.path or plan.read.format],
+        "reads": [table.name for table in plan.read.tables] or [plan.read.label],
         "rules": [_rule(rule) for rule in plan.rules],
         "checked_before_write": plan.materialise,
         "statements": [{"step": step, "sql": sql} for step, sql in statements(plan)] if plan.columns else [],

@@ -224,6 +224,7 @@ def _needs_batch_first(contract: Contract, rules: tuple[AnyRule, ...], mode: Mod
         stops
         or deduplication(contract) is not None
         or mode.needs_keys
+        or (mode.replaces and read.only_once)
         or bool(contract.write and contract.write.named_partition)
         or contract.quarantine.max_ratio is not None
         or (any(rule.action == "quarantine" for rule in rules) and not _reads_the_same_twice(contract, read))

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from lakepact.contract.model import Source
 from lakepact.names import TableRef, literal, plain_name, quote
+from lakepact.plan.connectors import CONNECTORS
 from lakepact.plan.state import Window
 from lakepact.plan.tables import relocate, tables_in
 
@@ -21,6 +22,7 @@ class Read:
     format: str = ""
     path: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
+    where: str | None = None
     sql: str | None = None
     tables: tuple[TableRef, ...] = ()
     header_names: bool = False
@@ -44,6 +46,22 @@ class Read:
     def columnar(self) -> bool:
         """Files of which a second look at some columns is cheap."""
         return self.names_files and self.format in ("parquet", "orc")
+
+    @property
+    def only_once(self) -> bool:
+        """Someone else's server: a second read costs it again, and may find other rows."""
+        return self.path is None and self.sql is None
+
+    @property
+    def label(self) -> str:
+        """What is read, where it is not a table of the lakehouse."""
+        return self.path or f"{self.format} {self.options.get('dbtable', '')}".rstrip()
+
+    @property
+    def text(self) -> str:
+        """The same with all that is asked for, on one line."""
+        what = self.path or self.options.get("dbtable") or self.options.get("query") or ""
+        return " ".join(f"{self.format} {what} {f'WHERE {self.where}' if self.where else ''}".split())
 
 
 # What each format is asked for unless the contract says otherwise. CSV is read as text, by header name.
@@ -112,8 +130,9 @@ def _sql(source: Source, locate: Locate, place: Callable[[str], str], window: Wi
 
 
 def _connector(source: Source, locate: Locate, place: Callable[[str], str], window: Window | None) -> Read:
-    del locate, place, window
-    return Read(source.connector or "", options=_texts(source.options))
+    del locate, place
+    name = source.connector or ""
+    return Read(name, options=CONNECTORS[name].options(source.options), where=_condition(source, window))
 
 
 SOURCES = {"path": _files, "table": _table, "sql": _sql, "connector": _connector}
@@ -124,12 +143,17 @@ def _texts(options: Mapping[str, object]) -> dict[str, str]:
 
 
 def _where(source: Source, window: Window | None) -> str:
+    condition = _condition(source, window)
+    return f" WHERE {condition}" if condition else ""
+
+
+def _condition(source: Source, window: Window | None) -> str | None:
     if source.window is None or window is None:
-        return ""
+        return None
     column = quote(source.window.column)
     sides = [f"{column} >= {literal(window.start)}"] if window.start else []
     sides += [f"{column} < {literal(window.end)}"] if window.end else []
-    return f" WHERE {' AND '.join(sides)}" if sides else ""
+    return " AND ".join(sides) or None
 
 
 GIVEN = "dataframe"

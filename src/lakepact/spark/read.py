@@ -8,6 +8,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from lakepact import secrets
 from lakepact.plan.columns import CORRUPT, SOURCE_FILE
+from lakepact.plan.jdbc import passwords_in
 from lakepact.plan.read import Read
 from lakepact.secrets import Provider
 
@@ -18,8 +19,15 @@ def read_source(session: SparkSession, read: Read, provider: Provider, seen: lis
         return session.sql(read.sql)
     options = {key: secrets.resolve(value, provider, seen) for key, value in read.options.items()}
     if read.path is None:
-        return session.read.format(read.format).options(**options).load()
+        return _connected(session, read, options, seen)
     return _files(session, read, options, secrets.resolve(read.path, provider, seen))
+
+
+def _connected(session: SparkSession, read: Read, options: dict[str, str], seen: list[str]) -> DataFrame:
+    """Someone else's server. A condition right above the read is one that Spark hands on to it."""
+    seen += passwords_in(options.get("url", ""))
+    frame = session.read.format(read.format).options(**options).load()
+    return frame.where(read.where) if read.where else frame
 
 
 def _files(session: SparkSession, read: Read, options: dict[str, str], path: str) -> DataFrame:

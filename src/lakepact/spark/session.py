@@ -38,7 +38,9 @@ LOCAL_CONFIG = {
     "spark.driver.host": "127.0.0.1",
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dlog4j2.level=ERROR",
+    "spark.driver.extraJavaOptions": (
+        "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dlog4j2.level=ERROR -Duser.timezone=UTC"
+    ),
     "spark.log.level": "ERROR",
     "spark.sql.catalogImplementation": "in-memory",
 }

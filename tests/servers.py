@@ -1,0 +1,198 @@
+"""Real servers for tests: each is one context manager, started when the first test asks for it, stopped at the end."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+PATIENCE = 60.0
+
+
+class MissingServerError(Exception):
+    """Why a server cannot run on this machine."""
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """One PostgreSQL for all tests; each test makes the tables it needs."""
+    try:
+        with run_postgres() as server:
+            yield server
+    except MissingServerError as reason:
+        pytest.skip(str(reason))
+
+
+# ------------------------------------------------------------------ PostgreSQL
+
+
+@dataclass(frozen=True)
+class Postgres:
+    """A running server: SQL as its owner, the address for a user with a password, and what it was asked."""
+
+    programs: Path
+    folder: Path
+    port: int
+    user: str = "crm"
+    password: str = "s3cret-of-crm"  # noqa: S105 - of a server that lives as long as the tests
+
+    @property
+    def url(self) -> str:
+        return f"jdbc:postgresql://127.0.0.1:{self.port}/postgres"
+
+    @property
+    def url_with_password(self) -> str:
+        return f"{self.url}?user={self.user}&password={self.password}"
+
+    def sql(self, text: str) -> str:
+        """Run statements as the server's owner; the rows of the last one as text."""
+        command = [str(self.programs / "psql"), "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-f", "-"]
+        where = ["-h", str(self.folder), "-p", str(self.port), "-U", "postgres", "-d", "postgres"]
+        done = subprocess.run([*command, *where], input=text, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    @contextmanager
+    def asked(self) -> Iterator[list[str]]:
+        """What drivers sent while this was open, statement by statement, from the server's own log."""
+        found: list[str] = []
+        began = self._log.stat().st_size
+        yield found
+        with self._log.open("rb") as log:
+            log.seek(began)
+            text = log.read().decode()
+        found += [" ".join(said.split()) for said in _SENT.findall(text)]
+
+    @property
+    def _log(self) -> Path:
+        return self.folder / "log"
+
+
+# psql sends plain statements; drivers prepare theirs. Fetches of further rows are not further statements.
+_SENT = re.compile(r"LOG:  execute (?!fetch)[^:]*: (.*(?:\n\t.*)*)")
+_SETTINGS = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "shared_buffers": "16MB",
+    "max_connections": "20",
+    "log_statement": "all",
+    "lc_messages": "C",
+    "timezone": "UTC",
+}
+
+
+@contextmanager
+def run_postgres() -> Iterator[Postgres]:
+    """A server of its own: folder, socket, port and owner, gone when this ends."""
+    programs = _postgres_programs()
+    owner = "postgres" if os.geteuid() == 0 else None
+    folder = Path(tempfile.mkdtemp(prefix="lakepact-postgres-"))
+    if owner:
+        os.chown(folder, pwd.getpwnam(owner).pw_uid, -1)
+    try:
+        _make_cluster(programs, folder, owner)
+        server = Postgres(programs, folder, free_port())
+        with _running(_postgres_command(server), owner, folder / "log", lambda: _answers(server)):
+            server.sql(f"CREATE ROLE {server.user} LOGIN PASSWORD '{server.password}'")
+            server.sql(f"GRANT pg_read_all_data TO {server.user}")
+            yield server
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _postgres_programs() -> Path:
+    """Where initdb and postgres are; Debian's package is installed where that is allowed."""
+    found = _find_postgres()
+    if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
+        _apt_install("postgresql")
+        found = _find_postgres()
+    if found is None:
+        raise MissingServerError("PostgreSQL is not here and may not be installed: apt-get install postgresql")
+    return found
+
+
+def _find_postgres() -> Path | None:
+    """On the path, or where Debian keeps it; the newest with all we need."""
+    on_path = shutil.which("initdb")
+    kept = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda place: float(place.parent.name))
+    places = [*([Path(on_path).resolve().parent] if on_path else []), *reversed(kept)]
+    needed = ("initdb", "postgres", "psql", "pg_isready")
+    return next((place for place in places if all((place / name).exists() for name in needed)), None)
+
+
+def _make_cluster(programs: Path, folder: Path, owner: str | None) -> None:
+    """Whoever comes by the socket is trusted; whoever comes over the network needs a password."""
+    methods = ["--auth-local=trust", "--auth-host=scram-sha-256", "--username=postgres"]
+    command = [str(programs / "initdb"), "-D", str(folder / "data"), "-E", "UTF8", "--locale=C", "-N", *methods]
+    _do(command, owner, folder)
+
+
+def _postgres_command(server: Postgres) -> list[str]:
+    settings = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
+    place = ["-D", str(server.folder / "data"), "-k", str(server.folder), "-h", "127.0.0.1", "-p", str(server.port)]
+    return [str(server.programs / "postgres"), *place, *settings]
+
+
+def _answers(server: Postgres) -> bool:
+    command = [str(server.programs / "pg_isready"), "-q", "-h", str(server.folder), "-p", str(server.port)]
+    return subprocess.run(command, check=False).returncode == 0
+
+
+# ------------------------------------------------------------------ what all servers need
+
+
+@contextmanager
+def _running(command: list[str], owner: str | None, log: Path, ready: Callable[[], bool]) -> Iterator[None]:
+    """A process from its first answer to its end; it is ended by its own id."""
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(command, user=owner, group=owner, cwd="/", stdout=output, stderr=output) as one,
+    ):
+        try:
+            _wait(one, log, ready)
+            yield
+        finally:
+            one.send_signal(signal.SIGINT)
+            one.wait(PATIENCE)
+
+
+def _wait(process: subprocess.Popen[bytes], log: Path, ready: Callable[[], bool]) -> None:
+    until = time.monotonic() + PATIENCE
+    while not ready():
+        if process.poll() is not None or time.monotonic() > until:
+            raise RuntimeError(f"{process.args!r} does not answer: {log.read_text(errors='replace')[-2000:]}")
+        time.sleep(0.05)
+
+
+def _do(command: list[str], owner: str | None, folder: Path) -> None:
+    done = subprocess.run(command, user=owner, group=owner, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)}: {done.stderr[-2000:]}")
+
+
+def _apt_install(package: str) -> None:
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for step in (["update", "-q"], ["install", "-q", "-y", "--no-install-recommends", package]):
+        done = subprocess.run(["apt-get", *step], env=quiet, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise MissingServerError(f"apt-get cannot install {package}: {done.stderr.strip()[-300:]}")
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
