@@ -72,8 +72,9 @@ def _standing(target: Target) -> str:
     """What the table holds of the batch's keys."""
     names, keys = target.write.history, equal_keys(target.keys, "i", "t")
     return (
-        f"SELECT {quoted(target.names, 't.')}, t.{quote(names.valid_from)} AS `_at`, t.{quote(names.valid_to)} AS `_until`,\n"
-        f"    t.{quote(names.row_hash)} AS `_hash`, t.{quote(names.changed_columns)} AS `_changed`\n"
+        f"SELECT {quoted(target.names, 't.')}, t.{quote(names.valid_from)} AS `_at`,\n"
+        f"    t.{quote(names.valid_to)} AS `_until`, t.{quote(names.row_hash)} AS `_hash`,\n"
+        f"    t.{quote(names.changed_columns)} AS `_changed`\n"
         f"  FROM {target.table} AS t WHERE {_restated(target)}EXISTS (SELECT 1 FROM incoming AS i WHERE {keys})"
     )
 
@@ -88,7 +89,10 @@ def _restated(target: Target) -> str:
 
 
 def _events(target: Target) -> str:
-    """Versions begin and end; all of a key come to one place. Where history is restated, what began since is `_void`."""
+    """Versions begin and end; all of a key come to one place. Where history is told anew, what began since is `_void`.
+
+    `_own` is the version itself, as it stands.
+    """
     names, start = quoted(target.names), literal(target.write.restate_from) if target.write.restate_from else None
     own = f"struct({', '.join([*(quote(n) for n in target.compared), '`_until`', '`_hash`', '`_changed`'])})"
     void = f"NOT `_ends` AND `_at` >= {start}" if start else "FALSE"
@@ -186,20 +190,25 @@ def _difference(target: Target) -> str:
         f"`_until` IS NULL AS {quote(names.is_current)}, `_hash` AS {quote(names.row_hash)}, "
         f"`_changed` AS {quote(names.changed_columns)}"
     )
-    return f"SELECT * FROM (SELECT {shown}, {own},\n  {_effect()} AS {EFFECT}\nFROM (\n  {told}\n)) WHERE {EFFECT} IS NOT NULL"
+    compared = f"SELECT {shown}, {own},\n  {_effect()} AS {EFFECT}\n  FROM (\n  {told}\n)"
+    return f"SELECT * FROM ({compared}) WHERE {EFFECT} IS NOT NULL"
 
 
 def _effect() -> str:
-    """What becomes of a moment. `touch` is a row of the batch that begins nothing, but changes another moment's version:
-    it ends it, takes back its end, or gives it other values in columns that are not tracked."""
-    ends = "`_gone` AND `_begins` AND NOT `_before`.`_until` <=> `_at`"
+    """What becomes of a moment.
+
+    A row of the batch that begins nothing may `touch` the version before: it ends it, takes back its end, or gives it
+    other values in columns that are not tracked. It counts, and changes nothing at its own moment.
+    """
+    ends = "`_begins` AND NOT `_before`.`_until` <=> `_at`"
     touches = f"`_new` AND IF(`_gone`, {ends}, NOT `_begins` AND (`_ended` OR `_renews`))"
+    corrects = "`_new` AND NOT `_same`"
     return (
         f"CASE WHEN `_begins` AND NOT `_gone` THEN CASE\n"
         f"      WHEN `_was` IS NULL THEN 'insert'\n"
         f"      WHEN `_same` AND `_until` <=> `_was`.`_until` AND `_changed` <=> `_was`.`_changed` THEN NULL\n"
-        f"      WHEN `_was`.`_until` IS NULL AND `_until` IS NOT NULL THEN IF(`_new` AND NOT `_same`, 'update_expire', 'expire')\n"
-        f"      ELSE IF(`_new` AND NOT `_same`, 'update', 'move') END\n"
+        f"      WHEN `_was`.`_until` IS NULL AND `_until` IS NOT NULL THEN IF({corrects}, 'update_expire', 'expire')\n"
+        f"      ELSE IF({corrects}, 'update', 'move') END\n"
         f"    WHEN `_was` IS NOT NULL THEN IF(`_new`, 'replace', 'delete')\n"
         f"    WHEN {touches} THEN 'touch' END"
     )
