@@ -199,9 +199,10 @@ def _quarantine_again(run: Run) -> None:
     judged = run.session.sql(run.plan.judgement.sql)
     again = judged.observe(observed, F.count_if(F.col("_rejected")).alias("rejected"))
     _show_batch(run.plan, run.session, again)
-    _quarantine(run)
-    if observed.get["rejected"] != outcome.counts["quarantined"]:
-        first, second = outcome.counts["quarantined"], observed.get["rejected"]
+    made = _quarantine(run)
+    # Spark observes no statement that makes its table; there every rejected row was added, and Delta counted them.
+    first, second = outcome.counts["quarantined"], outcome.quarantine_added if made else observed.get["rejected"]
+    if first != second:
         raise UnbalancedError(f"the source changed while it was read: {first} row(s) rejected, then {second}")
 
 
@@ -271,23 +272,26 @@ def _note_counts(outcome: Outcome, counted: Mapping[str, Any]) -> None:
     outcome.counts = {name: int(value) for name, value in counts.items()}
 
 
-def _quarantine(run: Run) -> None:
+def _quarantine(run: Run) -> bool:
+    """Whether the rejected rows made their table."""
     plan, outcome = run.plan, run.outcome
     if plan.quarantine is None or not outcome.counts["quarantined"]:
-        return
-    again_on_conflict(lambda: _set_aside(run), plan.retry)
+        return False
+    made = again_on_conflict(lambda: _set_aside(run), plan.retry)
     state = plan.world.quarantine
     own = run.tables.commit(plan.quarantine.table, plan.run.run_id, state.version if state else -1)
     outcome.quarantine_added = own.metrics.get("numOutputRows", 0) if own else 0
+    return made
 
 
-def _set_aside(run: Run) -> None:
+def _set_aside(run: Run) -> bool:
     """The first rejected rows make their table; where another run was faster they are added to its."""
     quarantine = run.plan.quarantine
     assert quarantine is not None
     exists = run.tables.state(quarantine.table) is not None
     for statement in quarantine.statements(exists):
         commit(run.session, statement, commit_text(run.plan, run.outcome))
+    return not exists
 
 
 def _has_changes(run: Run) -> bool:
