@@ -140,4 +140,5 @@ def duration(text: str) -> timedelta:
 
 def _said(time: timedelta) -> str:
     hours = int(time.total_seconds() // 3600)
-    return f"{hours // 24} days" if hours and hours % 24 == 0 else f"{hours} hours"
+    count, unit = (hours // 24, "day") if hours and hours % 24 == 0 else (hours, "hour")
+    return f"{count} {unit}" + ("" if count == 1 else "s")

@@ -24,7 +24,7 @@ class CatalogTables:
         if not self.spark.catalog.tableExists(TableName.parse(table.name).sql):
             return None
         newest = self._history(table, LOOK_BACK)
-        detail = self.spark.sql(f"DESCRIBE DETAIL {table.sql}").collect()[0]
+        detail = self.spark.sql(f"DESCRIBE DETAIL {table.sql}").collect()[0].asDict()
         fields = self.spark.table(table.sql).schema.fields
         known = protocol_properties(
             detail["minReaderVersion"], detail["minWriterVersion"], detail["tableFeatures"] or ()
