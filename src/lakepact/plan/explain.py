@@ -18,6 +18,7 @@ def statements(plan: Plan) -> list[tuple[str, str]]:
     found += aside if plan.materialise else []
     found.append(("accept", plan.accepted))
     found += [("guard", guard.sql) for guard in plan.first_guards]
+    found += list(plan.stages)
     found += [("changes", plan.changes)] if plan.changes else []
     found += [("partitions", sql) for sql in plan.find_partitions]
     after = [("optimize", plan.optimize)] if plan.optimize else []

@@ -77,6 +77,7 @@ class Plan:
     quarantine: QuarantinePlan | None
     mode: Mode
     guards: tuple[Guard, ...]
+    stages: tuple[tuple[str, str], ...]
     changes: str | None
     find_partitions: tuple[str, ...]
     write: str
@@ -152,6 +153,7 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
         quarantine=_quarantine(contract, world, columns, rows, print_, run, places),
         mode=mode,
         guards=mode.guards(target),
+        stages=mode.stages(target) if columns else (),
         changes=mode.changes(target) if mode.changes and not straight else None,
         find_partitions=target.find_partitions if columns and not straight else (),
         retry=Retry(contract.write.retry_attempts, contract.write.retry_backoff_seconds),

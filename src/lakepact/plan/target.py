@@ -137,6 +137,7 @@ class Mode:
 
     changes    a SELECT of what must change, each row with its `_effect`; it is kept and counted first,
                and where it is empty nothing is written
+    stages     named SELECTs that are kept one after the other, for the changes to be made of
     counts     what became of the accepted rows, from what the commit reported (None: no commit), what the
                changes counted by effect, and how many rows were accepted
     straight   the statement for a batch that need not be compared first
@@ -157,6 +158,7 @@ class Mode:
     guards: Callable[[Target], tuple[Guard, ...]] = lambda target: ()
     metrics_source: str = "delta"
     straight: Callable[[Target], str] | None = None
+    stages: Callable[[Target], tuple[tuple[str, str], ...]] = lambda target: ()
     settings: Callable[[Write], Mapping[str, str]] = field(default=lambda write: {})
 
 

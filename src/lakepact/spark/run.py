@@ -299,6 +299,8 @@ def _has_changes(run: Run) -> bool:
     plan, outcome = run.plan, run.outcome
     if plan.changes is None:
         return not holds_same_rows(plan, outcome)
+    for name, sql in plan.stages:
+        _keep(run, run.session.sql(sql), [F.count(F.lit(1)).alias("n")])[0].createOrReplaceTempView(name)
     changes, counted = _keep(run, run.session.sql(plan.changes), [_count_effect(name) for name in EFFECTS])
     found = {name: int(count) for name, count in counted.items() if count}
     changes.createOrReplaceTempView("changes")

@@ -27,11 +27,67 @@ from lakepact.plan.target import (
     write_keys,
 )
 
+FRESH = "fresh"
+
+
+def stages(target: Target) -> tuple[tuple[str, str], ...]:
+    """Most rows of most batches are `_plain`: one of its key, after all that stands of it, in other words. They end
+    the current version and begin the next. Rows that say what the current version says are left out; only the keys
+    of the rest need their whole timeline.
+    """
+    if target.write.restate_from is not None:
+        return ()
+    names, at = target.write.history, "i.`_at`"
+    own = f"{quoted(target.names)}, {quote(names.valid_from)} AS `_at`, {quote(names.row_hash)} AS `_hash`"
+    current = (
+        f"SELECT {quoted(target.keys)}, struct({own}, {quote(names.changed_columns)} AS `_changed`) AS `_c`\n"
+        f"  FROM {target.table} WHERE {quote(names.is_current)}"
+    )
+    alone = f"count(*) OVER (PARTITION BY {quoted(target.keys)}) = 1" if target.write.effective_from else "TRUE"
+    untold = [n for n in _untold(target) if n in target.compared]
+    known = f"{at} >= `_c`.`_at` AND i.`_hash` <=> `_c`.`_hash` AND {same(untold, 'i', '`_c`')}"
+    return (
+        (
+            FRESH,
+            f"SELECT i.*, `_c`, `_c` IS NOT NULL AND `_alone` AND NOT `_gone` AND {at} > `_c`.`_at`\n"
+            f"  AND NOT i.`_hash` <=> `_c`.`_hash` AS `_plain`\n"
+            f"FROM (SELECT *, {alone} AS `_alone` FROM ({_incoming(target)})) AS i\n"
+            f"LEFT JOIN (\n  {current}\n) AS t ON {equal_keys(target.keys, 't', 'i')}\n"
+            f"WHERE NOT coalesce(`_alone` AND NOT `_gone` AND {known}, FALSE)",
+        ),
+    )
+
+
+def _plain(target: Target) -> str:
+    """Each such row twice: as the end of the current version, and as the beginning of its own."""
+    names = target.write.history
+    changed = ", ".join(
+        f"CASE WHEN NOT ({quote(n)} <=> `_c`.{quote(n)}) THEN {literal(n)} END" for n in _tracked(target)
+    )
+    shown = ", ".join(f"IF(`_ends`, `_c`.{quote(n)}, {quote(n)}) AS {quote(n)}" for n in target.names)
+    own = (
+        f"IF(`_ends`, `_c`.`_at`, `_at`) AS {quote(names.valid_from)}, IF(`_ends`, `_at`, NULL) AS "
+        f"{quote(names.valid_to)}, NOT `_ends` AS {quote(names.is_current)}, IF(`_ends`, `_c`.`_hash`, `_hash`) AS "
+        f"{quote(names.row_hash)},\n  IF(`_ends`, `_c`.`_changed`, concat_ws(',', {changed})) AS "
+        f"{quote(names.changed_columns)}"
+    )
+    return (
+        f"SELECT {shown}, {own},\n  IF(`_ends`, 'expire', 'insert') AS {EFFECT}\n"
+        f"FROM `{FRESH}` LATERAL VIEW explode(array(TRUE, FALSE)) AS `_ends` WHERE `_plain`"
+    )
+
 
 def changes(target: Target) -> str:
     """The versions that must be inserted, ended, updated or removed, and the rows that only touch one."""
+    if target.write.restate_from is not None:
+        return _timelines(target, _incoming(target))
+    others = f"SELECT {quoted(target.names)}, `_at`, `_gone`, `_new`, `_hash` FROM `{FRESH}` WHERE NOT `_plain`"
+    return f"{_plain(target)}\nUNION ALL SELECT * FROM (\n{_timelines(target, others)}\n)"
+
+
+def _timelines(target: Target, incoming: str) -> str:
     relations = {
-        "incoming": _incoming(target),
+        "incoming": incoming,
         "standing": _standing(target),
         "events": _events(target),
         "once": _once(target),
@@ -287,5 +343,5 @@ def adds(write: Write) -> tuple[TableColumn, ...]:
 
 HISTORY = Mode(
     "scd2_historical", statement, counts, changes, needs_keys=True, unique=unique, adds=adds, guards=guards,
-    metrics_source="mixed",
+    metrics_source="mixed", stages=stages,
 )  # fmt: skip
