@@ -23,28 +23,46 @@ from lakepact.plan.target import (
 def changes(target: Target) -> str:
     """The latest event of each key, if it is newer than the table; `_last` are the newest values in the batch."""
     write = target.write
-    sequence, mark = quote(write.sequence_by or ""), quote(write.deleted_column)
+    mark = quote(write.deleted_column)
     nothing_to_delete = f" AND NOT ({target.is_new} AND s.`_gone`)" if write.hard_delete else ""
     return (
-        f"SELECT {quoted(target.names, 's.')}, s.`_last`, s.`_last_at`, s.`_gone` AS {mark},\n"
+        f"SELECT {quoted(target.names, 's.')}, s.`_last`, s.`_gone` AS {mark},\n"
         f"  CASE WHEN s.`_gone` AND {target.is_new} THEN 'tombstone' WHEN s.`_gone` THEN 'soft_delete'\n"
         f"    WHEN {target.is_new} THEN 'insert' ELSE 'update' END AS {EFFECT}{target.was_in}\n"
         f"FROM ({_latest(target)}) AS s LEFT JOIN {target.table} AS t ON {target.on_keys}\n"
-        f"WHERE ({target.is_new} OR t.{sequence} IS NULL OR s.{sequence} > t.{sequence}){nothing_to_delete}"
+        f"WHERE ({target.is_new} OR {_is_later(target)}){nothing_to_delete}"
     )
+
+
+def _is_later(target: Target) -> str:
+    """Later by its time, no time being the oldest; at the same time as `_latest` has it, and a delete is the end."""
+    sequence, values = quote(target.write.sequence_by or ""), target.compared
+    larger = f"struct({quoted(values, 's.')}) > struct({quoted(values, 't.')})"
+    same_time = f"s.{sequence} <=> t.{sequence} AND NOT {_was_deleted(target)} AND (s.`_gone` OR {larger})"
+    return f"{_later(f's.{sequence}', f't.{sequence}')} OR ({same_time})"
+
+
+def _later(one: str, other: str) -> str:
+    return f"coalesce({one} > {other}, {one} IS NOT NULL)"
+
+
+def _was_deleted(target: Target) -> str:
+    return "FALSE" if target.write.hard_delete else f"coalesce(t.{quote(target.write.deleted_column)}, FALSE)"
 
 
 def _latest(target: Target) -> str:
     """One row a key: of two events at once a delete counts, then the larger values, so that it is always the same."""
-    sequence, values = quote(target.write.sequence_by or ""), quoted(target.compared)
-    lasting = f"IF({_gone(target)}, NULL, {sequence})"
     order = dict.fromkeys([target.write.sequence_by or "", "_gone", *target.compared, *target.names])
     return (
-        f"SELECT `row`.*, `_last`, `_last_at` FROM (\n"
-        f"    SELECT max(struct({quoted(order)})) AS `row`,\n"
-        f"      max_by(struct({values}), {lasting}) AS `_last`, max({lasting}) AS `_last_at`\n"
+        f"SELECT `row`.*, `_last` FROM (\n"
+        f"    SELECT max(struct({quoted(order)})) AS `row`, max(IF(`_gone`, NULL, {_place(target)})) AS `_last`\n"
         f"    FROM (SELECT *, {_gone(target)} AS `_gone` FROM {BATCH}) GROUP BY {quoted(target.keys)})"
     )
+
+
+def _place(target: Target, relation: str = "") -> str:
+    """Where an event that is no delete stands among those of its key, and its values."""
+    return f"struct({quoted(dict.fromkeys([target.write.sequence_by or '', *target.compared]), relation)})"
 
 
 def _gone(target: Target) -> str:
@@ -59,7 +77,8 @@ def _value(target: Target, column: TableColumn, otherwise: str) -> str:
     ours = (*target.keys, target.write.sequence_by, target.write.op_column)
     if column.name in ours or column.stamp is not None:
         return f"s.{name}"
-    newer = f"s.`_last_at` IS NOT NULL AND (t.{sequence} IS NULL OR s.`_last_at` > t.{sequence})"
+    after_delete = _later(f"s.`_last`.{sequence}", f"t.{sequence}")
+    newer = f"IF({_was_deleted(target)}, {after_delete}, s.`_last` > {_place(target, 't.')})"
     if otherwise == "NULL":
         return f"IF(s.{quote(target.write.deleted_column)}, s.`_last`.{name}, s.{name})"
     alive = f"NOT s.{quote(target.write.deleted_column)}"
