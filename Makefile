@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 DEMO   ?= demo
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo test test-fast check lint types layers format bench docs serve java clean
+.PHONY: help demo test test-fast torture check lint types layers format bench docs serve java clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
@@ -19,6 +19,9 @@ test: java $(VENV)/dev.done ## run all tests
 
 test-fast: $(VENV)/dev.done ## run the tests that need no JVM
 	@$(BIN)/python -m pytest -m "not spark"
+
+torture: java $(VENV)/dev.done ## the write modes against their models in 20,000 worlds each
+	@$(BIN)/python -m pytest -m torture
 
 check: lint types layers test ## everything that must hold
 

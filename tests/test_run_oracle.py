@@ -1,108 +1,151 @@
-"""Every keyed write mode against its model: hundreds of small worlds at once, the world being part of the key."""
+"""Every write mode against its model: a thousand small worlds at once (20,000 in `make torture`), and laws of modes."""
 
 from __future__ import annotations
 
-import csv
-import io
-import random
-from collections.abc import Callable
-from datetime import datetime, timedelta, timezone
+from collections import Counter, defaultdict
 from typing import Any
 
 import pytest
 
 from conftest import MakeProject
+from lake import Lake, Shown, Told
 from lakepact import api
-from oracle import MODELS, Row, State
+from lakepact.plan import plan
+from ways import MODES, PLAIN, VERSION
+from worlds import EXTRA_FROM, draw_worlds
 
 pytestmark = pytest.mark.spark
 
-WORLDS, BATCHES, MOST_ROWS = 1000, 2, 4
-DAY_0 = datetime(2026, 1, 1, tzinfo=timezone.utc)
-COLUMNS = [{"name": "id"}, {"name": "v"}, {"name": "at", "type": "int"}, {"name": "op"}]
-WRITES: dict[str, dict[str, Any]] = {
-    "scd1_upsert": {"mode": "scd1_upsert", "keys": "id"},
-    "scd1_upsert in sequence": {"mode": "scd1_upsert", "keys": "id", "sequence_by": "at"},
-    "scd1_hash_diff": {"mode": "scd1_hash_diff", "keys": "id"},
-    "append_dedup": {"mode": "append_dedup", "keys": "id"},
-    "snapshot_soft_delete": {"mode": "snapshot_soft_delete", "keys": "id"},
-    "cdc_merge": {"mode": "cdc_merge", "keys": "id", "sequence_by": "at", "op_column": "op"},
-    "scd2_historical": {
-        "mode": "scd2_historical", "keys": "id", "effective_from": "day", "track": "v", "apply_as_deletes": "op = 'D'",
-    },
-}  # fmt: skip
-# What makes two rows of one batch collide: modes that refuse doubles are given none.
-DISTINCT: dict[str, Callable[[Row], Any]] = {
-    "append_dedup": lambda row: (row["id"], row["v"]),
-    "cdc_merge": lambda row: (row["id"], row["at"]),
-    "scd2_historical": lambda row: (row["id"], row["at"]),
-}
+SIZES = [
+    pytest.param((1000, 3), id="thousand"),
+    pytest.param((20_000, 4), id="many", marks=pytest.mark.torture),
+]
 
 
-def _batch(mode: str, choose: random.Random) -> list[Row]:
-    rows: dict[Any, Row] = {}
-    for world in range(WORLDS):
-        for _ in range(choose.randint(0, MOST_ROWS)):
-            row = {
-                "id": f"{world}:{choose.choice('ab')}",
-                "v": choose.choice(["x", "y", "z", None]),
-                "at": choose.randint(1, 9),
-                "op": choose.choice("IUUD"),
-            }
-            rows.setdefault(DISTINCT.get(mode, lambda row: row["id"])(row), row)
-    return list(rows.values())
+@pytest.fixture(scope="module", params=SIZES)
+def lake(request: pytest.FixtureRequest, spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    """One lake for all modes. They begin to live when the first is asked for, unless only a few tests are wanted."""
+    worlds, batches = request.param
+    made = Lake(tmp_path_factory.mktemp("lake"), spark, draw_worlds(worlds, batches))
+    ours = [item for item in request.session.items if item.path == request.node.path]
+    made.start(MODES if len(ours) > len(MODES) else [])
+    return made
 
 
-@pytest.mark.parametrize("mode", MODELS)
-def test_a_mode_does_what_its_model_does(mode: str, make_project: MakeProject, spark: Any) -> None:
-    choose, state = random.Random(mode), {}  # noqa: S311 - test data
-    columns = [*COLUMNS, *([{"name": "day", "type": "timestamp"}] if mode == "scd2_historical" else [])]
-    contract = {
-        "table": "s.t",
-        "source": {"path": "{path.landing}/in.csv", "complete": True},
-        "columns": columns,
-        "write": WRITES[mode],
-    }
-    for _ in range(BATCHES):
-        batch = _batch(mode, choose)
-        state = MODELS[mode](state, batch)
-        project = make_project([contract], {"landing/in.csv": _csv(batch)})
-        (record,) = api.run(project, spark=spark)
-        assert record.balanced
-        assert _told(mode, api.rows(project, "s.t")) == _wanted(mode, state)
-    (again,) = api.run(project, spark=spark)
-    assert (again.rows.inserted, again.rows.updated, again.rows.unchanged) == (0, 0, len(batch)), "twice is once"
-    assert again.version_after == record.version_after
+@pytest.mark.parametrize("name", MODES)
+def test_a_mode_does_what_its_model_does(name: str, lake: Lake) -> None:
+    told = lake.history(name)
+    assert not told.wrong, told.wrong + lake.where(name)
 
 
-def _csv(batch: list[Row]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, ["op", "at", "v", "id", "day"])
-    writer.writeheader()
-    for row in batch:
-        writer.writerow({**row, "day": _day(row["at"]).isoformat()})
-    return text.getvalue()
+@pytest.mark.parametrize("name", ["upsert in sequence", "hash diff"])
+def test_a_small_batch_merged_straight_does_the_same(name: str, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No batch is compared first, as if all tables were large."""
+    lake.wait()
+    monkeypatch.setattr(plan, "SMALL_BESIDE", 0)
+    told = Lake(lake.folder / "straight", lake.spark, lake.worlds).history(name)
+    assert not told.wrong, told.wrong
 
 
-def _day(number: int) -> datetime:
-    return DAY_0 + timedelta(days=number)
+# --- laws, of what Spark left and not of what models say ---
 
 
-def _told(mode: str, rows: list[Row]) -> set[Any]:
-    if mode == "scd2_historical":
-        return {(row["id"], row["valid_from"], row["v"], row["valid_to"], row["is_current"]) for row in rows}
-    names = [name for name in ("id", "v", "at", "op", "is_active", "is_deleted") if name in (rows[0] if rows else {})]
-    kept = [name for name in names if mode != "cdc_merge" or name != "op"]
-    assert len({row["id"] for row in rows}) == len(rows)
-    return {tuple(row[name] for name in kept) for row in rows}
+@pytest.mark.parametrize("name", [name for name in MODES if name != "append"])
+def test_applying_a_batch_twice_is_applying_it_once(name: str, lake: Lake) -> None:
+    told = lake.history(name)
+    assert told.tables[-1] == told.tables[-2]
+    if name != "overwrite":
+        again = told.records[-1]
+        assert (again.rows.inserted, again.rows.updated, again.rows.deleted, again.rows.soft_deleted) == (0, 0, 0, 0)
+        assert again.version_after == again.version_before, "nothing changed, and still there is a commit"
 
 
-def _wanted(mode: str, state: State) -> set[Any]:
-    if mode == "scd2_historical":
-        return {
-            (key, _day(begin), value, None if end is None else _day(end), end is None)
-            for key, versions in state.items()
-            for begin, (value, end) in versions.items()
-        }
-    names = [name for name in ("id", "v", "at", "op", "is_active", "is_deleted") if name in next(iter(state.values()))]
-    return {tuple(row[name] for name in names) for row in state.values()}
+def test_hash_diff_is_upsert(lake: Lake) -> None:
+    hashed, plain = lake.history("hash diff"), lake.history("upsert in sequence")
+    assert _rows(hashed, "hash diff", PLAIN) == _rows(plain, "upsert in sequence", PLAIN)
+    for one, other in zip(hashed.records, plain.records, strict=True):
+        assert (one.rows.inserted, one.rows.updated) == (other.rows.inserted, other.rows.updated)
+
+
+def test_the_current_rows_of_a_history_are_those_of_an_upsert(lake: Lake) -> None:
+    versions = _rows(lake.history("history by arrival"), "history by arrival", (*PLAIN, "is_current"))
+    current = Counter({row[:-1]: count for row, count in versions.items() if row[-1]})
+    assert current == _rows(lake.history("upsert"), "upsert", PLAIN)
+    assert versions.total() > current.total()
+
+
+@pytest.mark.parametrize("name", [name for name in MODES if name.startswith("history")])
+def test_versions_never_overlap(name: str, lake: Lake) -> None:
+    found = defaultdict(list)
+    for *key, begin, end, current, _ in _rows(lake.history(name), name, ("id", "world", *VERSION)).elements():
+        assert current == (end is None)
+        found[tuple(key)].append((begin, end))
+    for versions in found.values():
+        for (begin, end), (following, _) in zip(sorted(versions), sorted(versions)[1:], strict=False):
+            assert begin < end <= following
+    assert max(map(len, found.values())) > 2
+
+
+@pytest.mark.parametrize("name", ["snapshot", "snapshot that deletes"])
+def test_the_active_rows_of_a_snapshot_are_the_batch(name: str, lake: Lake) -> None:
+    """But for keys of which a row was rejected: what is known of them stays."""
+    told = lake.history(name)
+    rejected = {(row["id"], row["world"]) for batch in told.batches[-1] for row in batch.rejected}
+    accepted = Counter(tuple(row[n] for n in PLAIN) for batch in told.batches[-1] for row in batch.accepted)
+    active = {row[:-1]: count for row, count in _rows(told, name, (*PLAIN, "is_active")).items() if row[-1]}
+    kept = Counter({row: count for row, count in active.items() if row[:2] not in rejected or row in accepted})
+    assert kept == accepted
+
+
+def test_change_events_may_come_in_any_order(lake: Lake) -> None:
+    """All at once they leave what they leave batch by batch, but for the values that are kept of deleted rows."""
+    together = [[[row for batch in world for row in batch]] for world in lake.worlds]
+    at_once = Lake(lake.folder / "at_once", lake.spark, together, first=EXTRA_FROM).history("change events")
+    assert not at_once.wrong, at_once.wrong
+    found = [_latest(told) for told in (at_once, lake.history("change events"))]
+    assert found[0] == found[1]
+
+
+def _latest(told: Told) -> Counter[Shown]:
+    rows = _rows(told, "change events", (*PLAIN, "is_deleted"))
+    place = PLAIN.index("at")
+    return Counter((*row[:2], row[place], True) if row[-1] else row for row in rows.elements())
+
+
+def _rows(told: Told, name: str, columns: tuple[str, ...]) -> Counter[Shown]:
+    """The last table, some columns of it."""
+    there = (*MODES[name].gate.columns, *MODES[name].adds)
+    places = [there.index(column) for column in columns]
+    found: Counter[Shown] = Counter()
+    for rows in told.tables[-1].values():
+        for row, count in rows.items():
+            found[tuple(row[place] for place in places)] += count
+    return found
+
+
+# --- guardrails: what would stop all worlds at once ---
+
+
+@pytest.mark.parametrize("name", [name for name, mode in MODES.items() if "keys" in mode.ways[0].write])
+def test_a_batch_with_a_key_that_is_missing_or_doubled_is_refused(
+    name: str, make_project: MakeProject, spark: Any
+) -> None:
+    """Without the rules and steps that keep such rows away from the worlds."""
+    write = {**MODES[name].ways[0].write, "keys": ["id"]}
+    columns = [{"name": n, "type": {"at": "int", "day": "timestamp"}.get(n, "string")} for n in GUARDED]
+    source = {"path": "{path.landing}/in.csv", "complete": True}
+    said = {"table": "s.t", "source": source, "columns": columns, "write": write}
+    line = ",x,1,n,3,2026-01-03,U\n"
+    project = make_project([said], {"landing/in.csv": f"{','.join(GUARDED)}\n{line}a{line}a{line}"})
+    (record,) = api.run(project, spark=spark, raise_on_failure=False)
+    if name == "append new keys, NULL being one":
+        assert record.rows.inserted == 2
+        return
+    assert record.status == "failed"
+    assert "1 accepted row(s) have no value in their key (id)" in (record.error or "")
+    doubles = "id stands more than once; a" if "day" not in str(write) else "id, day stands more than once; a / 2026"
+    takes_doubles = write["mode"] in ("cdc_merge", "append_dedup")
+    assert takes_doubles or doubles in (record.error or "")
+
+
+GUARDED = ("id", "v", "w", "note", "at", "day", "op")
