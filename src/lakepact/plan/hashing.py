@@ -5,29 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lakepact.names import literal, quote
-from lakepact.plan.columns import TableColumn
+from lakepact.plan.columns import TableColumn, is_nested
 
-ALGORITHM = "lakepact-sha256-v1"
+ALGORITHM = "lakepact-xxhash64-v1"
 
 
 def row_hash(columns: Iterable[TableColumn]) -> str:
-    """SHA-256 over `name:type:length:value` of each column that has a value, by name.
+    """XXH64 over `name:type` and value of each column that has one, by name; each value is hashed by itself.
 
-    A NULL is left out, so that a new column without values does not change the hashes that are there.
+    A NULL is left out with its name, so that a new column without values does not change the hashes that are there.
+    It tells a changed row from an unchanged one with 64 bits, and is no protection against someone who forges rows.
     """
-    parts = [_part(column) for column in sorted(columns, key=lambda column: column.name)]
-    return f"sha2(concat_ws('', {', '.join(parts)}), 256)" if parts else "sha2('', 256)"
+    parts = [part for column in sorted(columns, key=lambda column: column.name) for part in _parts(column)]
+    return f"hex(xxhash64({', '.join(parts) or literal('')}))"
 
 
-def _part(column: TableColumn) -> str:
-    text = _text(column)
-    head = literal(f"{len(column.name)}:{column.name}:{column.type}:")
-    return f"IF({quote(column.name)} IS NULL, NULL, concat({head}, length({text}), ':', {text}))"
-
-
-def _text(column: TableColumn) -> str:
+def _parts(column: TableColumn) -> tuple[str, str]:
     name = quote(column.name)
-    if column.type == "binary":
-        return f"hex({name})"
-    nested = column.type.startswith(("array<", "map<", "struct<", "variant"))
-    return f"to_json({name})" if nested else f"CAST({name} AS STRING)"
+    value = f"to_json({name})" if is_nested(column.type) else name
+    return f"IF({name} IS NULL, NULL, {literal(f'{column.name}:{column.type}')})", value

@@ -31,7 +31,7 @@ from lakepact.plan.rules import (
 )
 from lakepact.plan.state import RunIdentity, Window, World
 from lakepact.plan.target import Guard, Mode, Target, write_keys
-from lakepact.plan.transform import cast_columns
+from lakepact.plan.transform import asked_of_source, cast_columns
 from lakepact.plan.tuning import session_settings
 
 SMALL_BESIDE = 4
@@ -121,6 +121,7 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
         else read_for(contract.source, _pinned(contract.source, world, places), places.path, window)
     )
     read = strict(read) if contract.transform and contract.transform[0].sql else read
+    read = replace(read, awaited=asked_of_source(contract)) if read.names_files and world.source_bytes == 0 else read
     columns = table_columns(contract, world.source_columns)
     exact = _exact(contract, columns, world)
     rules = _all_rules(contract, columns, read, places, exact)

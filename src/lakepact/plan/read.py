@@ -17,7 +17,10 @@ Locate = Callable[[str], TableRef]
 
 @dataclass(frozen=True)
 class Read:
-    """Read these files (or this connector), or run this SELECT."""
+    """Read these files (or this connector), or run this SELECT.
+
+    awaited   where no file came yet: the columns that files would bring
+    """
 
     format: str = ""
     path: str | None = None
@@ -27,6 +30,7 @@ class Read:
     tables: tuple[TableRef, ...] = ()
     header_names: bool = False
     keeps_corrupt: bool = False
+    awaited: tuple[str, ...] = ()
 
     @property
     def names_files(self) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from lakepact.contract.model import Contract, Step
 from lakepact.names import quote, quoted
 from lakepact.plan.columns import is_nested
+from lakepact.plan.expressions import columns_of
 
 Carried = tuple[str, ...]
 Select = Callable[[Step, str, Carried], str]
@@ -50,6 +51,30 @@ def raw_text(column: str) -> str:
 def cast_columns(contract: Contract) -> tuple[str, ...]:
     """Columns that a `cast` step has already judged."""
     return tuple(dict.fromkeys(name for step in contract.transform for name in step.cast or ()))
+
+
+def asked_of_source(contract: Contract) -> tuple[str, ...]:
+    """The columns a source must bring: those of the table and those that steps read, less those that steps make.
+
+    Nothing where a contract does not tell: it declares no columns, or begins with a query of its own.
+    """
+    if not contract.columns or any(step.sql for step in contract.transform):
+        return ()
+    names = [column.name for column in contract.columns]
+    for step in reversed(contract.transform):
+        made = {*(step.derive or ()), *(step.rename or {}).values()}
+        names = [*(name for name in names if name not in made), *_used(step)]
+    names += sorted(columns_of(contract.source.filter)) if contract.source and contract.source.filter else ()
+    return tuple({name.lower(): name for name in reversed(names)}.values())
+
+
+def _used(step: Step) -> list[str]:
+    texts = [step.filter or "TRUE", *(step.derive or {}).values()]
+    named = (step.select, step.drop, step.rename, step.cast, step.standardize)
+    return [
+        *(name for some in named for name in some or ()),
+        *(name for text in texts for name in sorted(columns_of(text))),
+    ]
 
 
 def _select(step: Step, before: str, carried: Carried) -> str:

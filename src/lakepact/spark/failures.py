@@ -14,6 +14,7 @@ from lakepact.plan.jdbc import DRIVERS
 _ADD = "this Spark was started without it: add to environments.<env>.spark.packages"
 _FIXES = {
     "PATH_NOT_FOUND": "check source.path and the environment's paths",
+    "UNABLE_TO_INFER_SCHEMA": "no file tells the columns yet: wait for one, or declare the contract's columns",
     "TABLE_OR_VIEW_NOT_FOUND": "run the contract that writes it first, or correct its name",
     "AMBIGUOUS_REFERENCE": "derive only adds columns: drop or rename the one that is there first",
     "UNRESOLVED_COLUMN": "correct the column's name in the contract",

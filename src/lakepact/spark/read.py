@@ -17,6 +17,8 @@ def read_source(session: SparkSession, read: Read, provider: Provider, seen: lis
     """The source's rows, not yet read: Spark is lazy."""
     if read.sql is not None:
         return session.sql(read.sql)
+    if read.awaited:
+        return _nothing(session, read)
     options = {key: secrets.resolve(value, provider, seen) for key, value in read.options.items()}
     if read.path is None:
         return _connected(session, read, options, seen)
@@ -35,9 +37,19 @@ def _files(session: SparkSession, read: Read, options: dict[str, str], path: str
     if read.header_names:
         names = reader.load(path).columns
         kept = (CORRUPT,) if read.keeps_corrupt else ()
-        reader = reader.schema(StructType([StructField(name, StringType()) for name in (*names, *kept)]))
+        reader = reader.schema(_texts(*names, *kept))
     reader = reader.option("columnNameOfCorruptRecord", CORRUPT)
     frame = reader.load(path)
     if read.keeps_corrupt and CORRUPT not in frame.columns:
         frame = frame.withColumn(CORRUPT, F.lit(None).cast("string"))
     return frame.withColumn(SOURCE_FILE, F.col("_metadata.file_path"))
+
+
+def _nothing(session: SparkSession, read: Read) -> DataFrame:
+    """No rows, with the columns that files would bring."""
+    kept = (CORRUPT,) if read.keeps_corrupt else ()
+    return session.createDataFrame([], _texts(*dict.fromkeys((*read.awaited, *kept, SOURCE_FILE))))
+
+
+def _texts(*names: str) -> StructType:
+    return StructType([StructField(name, StringType()) for name in names])

@@ -71,9 +71,13 @@ def lasting_session(settings: SparkSettings, app_name: str) -> SparkSession:
 
 
 def new_session(spark: SparkSession) -> SparkSession:
-    """Another session of the same Spark; Spark Connect calls that a clone."""
+    """Another session of the same Spark, which Spark Connect calls a clone; ${…} in a text stays what it is.
+
+    Spark would put a setting or a variable of the environment in its place, also inside of a literal.
+    """
     way = "newSession" if hasattr(spark, "newSession") else "cloneSession"
     made: SparkSession = getattr(spark, way)()
+    made.conf.set("spark.sql.variable.substitute", "false")
     return made
 
 

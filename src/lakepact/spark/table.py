@@ -14,7 +14,7 @@ from lakepact.spark.session import new_session
 
 def count_rows(spark: SparkSession, table: TableRef, condition: str) -> int:
     F.expr(condition)  # Spark's own parser reads it alone first
-    return int(spark.sql(f"SELECT count(*) FROM {table.sql} WHERE ({condition})").collect()[0][0])
+    return int(new_session(spark).sql(f"SELECT count(*) FROM {table.sql} WHERE ({condition})").collect()[0][0])
 
 
 def delete_rows(spark: SparkSession, table: TableRef, condition: str, run_id: str) -> None:

@@ -27,7 +27,7 @@ class CatalogTables:
         detail = self.spark.sql(f"DESCRIBE DETAIL {table.sql}").collect()[0].asDict()
         fields = self.spark.table(table.sql).schema.fields
         known = protocol_properties(
-            detail["minReaderVersion"], detail["minWriterVersion"], detail["tableFeatures"] or ()
+            detail["minReaderVersion"], detail["minWriterVersion"], detail.get("tableFeatures") or ()
         )
         return TableState(
             version=int(newest[0]["version"]),
@@ -38,7 +38,7 @@ class CatalogTables:
             last_commit=last_note(newest),
             bytes=detail["sizeInBytes"],
             files=detail["numFiles"],
-            cluster_by=tuple(unquoted(name) for name in detail["clusteringColumns"]),
+            cluster_by=tuple(unquoted(name) for name in detail.get("clusteringColumns") or ()),
             comment=detail["description"] or "",
         )
 
