@@ -109,17 +109,19 @@ def test_a_failed_write_leaves_evidence_and_raises(home: Project, tmp_path: Path
 
     target = {"target_schema": "s", "target_table": "t", "project": home, "spark": spark}
     keyed = {"mode": "upsert", "merge_keys": "id", **target}
+    doubled = _csv(tmp_path, "id,v\n1,a\n1,b\n")
+    nowhere = {"type": "csv", "path": str(tmp_path / "none.csv")}
     failures = {
-        "duplicates": ({"source": _csv(tmp_path, "id,v\n1,a\n1,b\n"), **keyed}, "QualityError", "stands more than once; 1"),
+        "duplicates": ({"source": doubled, **keyed}, "QualityError", "stands more than once; 1"),
         "a rule": (
-            {"source": _csv(tmp_path, "id,v\n1,a\n1,b\n"), "quality_rules": {"min_rows": 5}, **target},
+            {"source": doubled, "quality_rules": {"min_rows": 5}, **target},
             "QualityError", "expected at least 5",
         ),
         "bad SQL": (
-            {"source": _csv(tmp_path, "id,v\n1,a\n1,b\n"), "transform": {"derive": {"w": "no_such_column + 1"}}, **target},
+            {"source": doubled, "transform": {"derive": {"w": "no_such_column + 1"}}, **target},
             "EngineError", "no_such_column",
         ),
-        "no file": ({"source": {"type": "csv", "path": str(tmp_path / "none.csv")}, **target}, "EngineError", "none.csv"),
+        "no file": ({"source": nowhere, **target}, "EngineError", "none.csv"),
     }  # fmt: skip
     for said, kind, words in failures.values():
         with pytest.raises(ContractForgeExecutionError, match=words) as error:
@@ -127,7 +129,7 @@ def test_a_failed_write_leaves_evidence_and_raises(home: Project, tmp_path: Path
         result = error.value.result
         assert (type(error.value).__name__, result.error_class, result.status) == (kind, kind, "FAILED")
         assert result.to_dict()["run_id"] in {record.run_id for record in api.runs(home)}
-    with pytest.raises(ContractError, match="does not exist yet"):
+    with pytest.raises(ContractForgeExecutionError, match="does not exist yet"):
         ingest(source="raw.no_such_table", **target)
     assert api.runs(home)[0].error_class == "PlanError", "a missing table leaves a record too"
 

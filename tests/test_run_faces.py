@@ -118,12 +118,10 @@ def test_a_full_disk_ends_as_a_typed_error(project: Project, spark: Any, tmp_pat
     if made.returncode:
         pytest.skip("no right to mount a small file system here")
     try:
-        writer = TableWriter("contracts/c0.yaml", project=project, spark=spark)
         frame = spark.range(1, 40_000).selectExpr("id", "CAST(uuid() AS STRING) AS kind", "1 AS price", "NULL AS day")
         with pytest.raises(api.LakepactExecutionError, match="No space left on device") as error:
             TableWriter(CONTRACT | {"layout": {}}, project=project, spark=spark).append(frame)
         assert error.value.record.status == "failed"
         assert error.value.result.error_class == "EngineError"
-        del writer
     finally:
-        subprocess.run(["umount", str(small)], check=True)
+        subprocess.run(["umount", "--lazy", str(small)], check=True)

@@ -317,7 +317,7 @@ def _find_table(project: Project, table: str, options: Options) -> tuple[TableRe
 
     While some contract cannot be read, nobody knows what it masks: then only tables of the others are shown.
     """
-    found = validate(project, (), options)
+    found = validate(project, (), options) if _has_files(project) else Validation((), ())
     owner = next((c for c in found.contracts if table in (c.name, c.quarantine_table)), None)
     if owner is None and found.problems:
         raise ContractError(found.problems)
