@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lakepact.plan.state import TableState, World
 
-SMALL = 16 * 2**20
+SMALL = 2**20
 
 # Compiling a query for a few thousand rows takes longer than interpreting it, and one task beats two.
 FOR_SMALL = {
