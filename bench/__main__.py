@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from bench import commands, orders
+from bench import commands, modes, orders
 from bench.measure import interleaved
+from bench.modes import Found
 
 RESULTS = Path(__file__).parent / "results.json"
 
@@ -61,6 +63,46 @@ def orders_lines(work: Path) -> list[Line]:
     ]
 
 
+def mode_lines(work: Path, names: list[str]) -> list[Line]:
+    """Every mode with its checks, metrics and evidence, against hands that look at the keys and hands that do not."""
+    from lakepact.contract.project import SparkSettings
+    from lakepact.spark.session import spark_session
+
+    lines: list[Line] = []
+    settings = SparkSettings(master="local[2]", memory="4g")
+    with spark_session(settings, "bench", work) as spark:
+        for found in modes.measure(spark, work, names):
+            lines += _mode_lines(found)
+            show_mode(found)
+    return lines
+
+
+def _mode_lines(found: Found) -> list[Line]:
+    lines = []
+    ours, name = found.costs["ours"], found.case.name
+    for way, target in WAYS.items():
+        if way in found.costs:
+            floor = found.costs[way]
+            lines.append(against(f"{name}: ours / by hand, {way}", ours.cpu, floor.cpu, target, "s CPU"))
+            lines.append(against(f"{name}: ours / by hand, {way}, wall", ours.wall, floor.wall, target, "s wall"))
+    return lines
+
+
+WAYS = {"checked": 1.15, "unchecked": 1.3}
+
+
+def show_mode(found: Found) -> None:
+    """One line a case, as soon as it was measured."""
+    costs, ours = found.costs, found.costs["ours"]
+    parts = [f"{found.case.name:26}{found.commits:>2} commit{ours.cpu:>7.2f} CPU{ours.wall:>7.2f} wall"]
+    for way, target in WAYS.items():
+        if way in costs:
+            cpu_ratio, wall_ratio = ours.cpu / costs[way].cpu, ours.wall / costs[way].wall
+            over = " OVER" if max(cpu_ratio, wall_ratio) > target else ""
+            parts.append(f"{way} {cpu_ratio:.2f} CPU {wall_ratio:.2f} wall (≤ {target}){over}")
+    print("  ".join(parts), flush=True)
+
+
 def show(lines: list[Line]) -> None:
     print(f"{'':58}{'ours':>8}{'floor':>8}{'ratio':>8}{'target':>8}")
     for line in lines:
@@ -70,13 +112,25 @@ def show(lines: list[Line]) -> None:
         print(f"{line.name:58}{line.ours:>8.2f}{floor:>8}{ratio:>8}{line.target:>8.2f} {line.unit}{mark}")
 
 
-def main() -> None:
+def main(words: list[str]) -> None:
+    """All of it, or only the write modes: `python -m bench modes [name …]`."""
+    only_modes = words[:1] == ["modes"]
     with tempfile.TemporaryDirectory(prefix="lakepact-bench-") as folder:
         work = Path(folder)
-        lines = [*command_lines(work), *orders_lines(work)]
-    show(lines)
-    RESULTS.write_text(json.dumps([asdict(line) | {"ok": line.ok} for line in lines], indent=1) + "\n")
+        lines = [] if only_modes else [*command_lines(work), *orders_lines(work)]
+        show(lines)
+        lines += mode_lines(work, words[1:])
+    keep(lines)
+
+
+def keep(lines: list[Line]) -> None:
+    """Lines measured now replace those of the same name; a smaller table is only for trying."""
+    if modes.ROWS != modes.ALL_ROWS:
+        return
+    new = {line.name: asdict(line) | {"ok": line.ok} for line in lines}
+    there = {line["name"]: line for line in json.loads(RESULTS.read_text())} if RESULTS.exists() else {}
+    RESULTS.write_text(json.dumps(list((there | new).values()), indent=1) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -53,7 +53,32 @@ def interleaved(ways: dict[str, Callable[[], object]], rounds: int, warmup: int 
             spent = cost(work)
             if number >= warmup:
                 found[name].append(spent)
-    return {
-        name: Cost(statistics.median(c.cpu for c in costs), statistics.median(c.wall for c in costs))
-        for name, costs in found.items()
-    }
+    return {name: median(costs) for name, costs in found.items()}
+
+
+def median(costs: list[Cost]) -> Cost:
+    return Cost(statistics.median(c.cpu for c in costs), statistics.median(c.wall for c in costs))
+
+
+def in_turns(
+    ways: dict[str, Callable[[], Callable[[], object]]], rounds: int, between: Callable[[], None]
+) -> dict[str, Cost]:
+    """Like `interleaved`, for ways that first prepare what they work on; who begins changes from round to round."""
+    names = list(ways)
+    found: dict[str, list[Cost]] = {name: [] for name in names}
+    for number in range(1 + rounds):
+        for name in names[number % len(names) :] + names[: number % len(names)]:
+            work = ways[name]()
+            clean_jvm()
+            spent = cost(work)
+            found[name] += [spent] if number else []
+        between()
+    return {name: median(costs) for name, costs in found.items()}
+
+
+def clean_jvm() -> None:
+    """What the way before left behind is not for the next one to clear away."""
+    from pyspark import SparkContext
+
+    if SparkContext._gateway is not None:
+        SparkContext._gateway.jvm.java.lang.System.gc()
