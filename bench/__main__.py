@@ -118,7 +118,8 @@ def main(words: list[str]) -> None:
     with tempfile.TemporaryDirectory(prefix="lakepact-bench-") as folder:
         work = Path(folder)
         lines = [] if only_modes else [*command_lines(work), *orders_lines(work)]
-        show(lines)
+        if lines:
+            show(lines)
         lines += mode_lines(work, words[1:])
     keep(lines)
 
