@@ -230,8 +230,15 @@ def _needs_batch_first(contract: Contract, rules: tuple[AnyRule, ...], mode: Mod
         or (mode.replaces and read.only_once)
         or bool(contract.write and contract.write.named_partition)
         or contract.quarantine.max_ratio is not None
-        or (any(rule.action == "quarantine" for rule in rules) and not _reads_the_same_twice(contract, read))
+        or (any(rule.action == "quarantine" for rule in rules) and not _rejects_later(contract, read))
     )
+
+
+def _rejects_later(contract: Contract, read: Read) -> bool:
+    """Rejected rows may follow the write only where a run that dies in between is made good by the next one: a batch
+    that has a name is not run again once it is written."""
+    assert contract.write is not None
+    return contract.write.policy == "always_run" and _reads_the_same_twice(contract, read)
 
 
 def _keeps(contract: Contract, rules: tuple[AnyRule, ...], read: Read, world: World) -> bool:
