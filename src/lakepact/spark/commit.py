@@ -26,8 +26,10 @@ CONFLICTS = frozenset({
 })  # fmt: skip
 CONDITIONS = (
     "DELTA_CONCURRENT_", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "TABLE_OR_VIEW_ALREADY_EXISTS",
-    "DELTA_TABLE_ALREADY_EXISTS",
+    "DELTA_TABLE_ALREADY_EXISTS", "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION",
 )  # fmt: skip
+# For making and altering a table: another run may be doing the same this very moment, but not for long.
+SOON = Retry(6, 0.2)
 
 T = TypeVar("T")
 

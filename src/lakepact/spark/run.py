@@ -23,7 +23,7 @@ from lakepact.plan.state import Commit, TableState, Transaction
 from lakepact.plan.target import total
 from lakepact.secrets import Provider
 from lakepact.spark.checks import check, check_again, look_for_columns, parse_expressions
-from lakepact.spark.commit import TableMovedError, again_on_conflict, commit
+from lakepact.spark.commit import SOON, TableMovedError, again_on_conflict, commit
 from lakepact.spark.maintain import tidy_up
 from lakepact.spark.read import read_source
 from lakepact.spark.session import new_session
@@ -214,7 +214,7 @@ def _show_batch(plan: Plan, session: SparkSession, batch: DataFrame) -> None:
 def _prepare(run: Run) -> None:
     note = commit_text(run.plan, run.outcome)
     for statement in run.plan.ddl:
-        again_on_conflict(partial(commit, run.session, statement, note), run.plan.retry)
+        again_on_conflict(partial(commit, run.session, statement, note), SOON)
 
 
 def source_columns(plan: Plan, engine: Engine, outcome: Outcome) -> dict[str, str]:
