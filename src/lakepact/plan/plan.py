@@ -221,10 +221,14 @@ def _key_guard(contract: Contract, asked: tuple[AnyRule, ...]) -> tuple[KeyRule,
 
 
 def _needs_batch_first(contract: Contract, rules: tuple[AnyRule, ...], mode: Mode, read: Read) -> bool:
-    """Whether anything can stop the write: then the batch is judged as a whole before a row is written."""
+    """Whether anything can stop the write: then the batch is judged as a whole before a row is written.
+
+    To look for doubles takes the whole batch too, whatever becomes of them.
+    """
     stops = any(rule.action == "fail" and not isinstance(rule, ColumnsRule) for rule in rules)
     return (
         stops
+        or any(isinstance(rule, KeyRule) for rule in rules)
         or deduplication(contract) is not None
         or mode.needs_keys
         or (mode.replaces and read.only_once)
