@@ -220,6 +220,8 @@ def test_d8_a_warning_keeps_its_rows(lake: Lake) -> None:
     assert lake.rows("id", "v") == [("a", None), ("b", 9)]
     assert lake.state("s.t_quarantine") is None
     assert {told.rule for told in record.expectations if not told.success} >= {"v_null_ratio", "small"}
+    doubled = lake.run(contract("id v:int", APPEND, quality=[{"unique": "id", "action": "warn"}]), "id,v\nc,1\nc,2\n")
+    assert (doubled.status, doubled.rows.inserted) == ("warned", 2)
 
 
 @pytest.mark.parametrize(
@@ -274,9 +276,10 @@ def test_d11_a_history_has_no_overlaps_loses_nothing_and_really_rejects(lake: La
     """Versions overlapped; another column order or a new column made versions of everything; columns that are not
     tracked were lost; a column without a type leaked into the table; late rows were dropped instead of refused."""
     write = {"mode": "scd2_historical", "keys": "id", "effective_from": "at", "hash_exclude_columns": "note"}
-    lake.run(contract("id v note at:timestamp", write), "id,v,note,at\na,1,x,2024-01-01\nb,1,x,2024-01-01\n")
-    turned = contract("extra at:timestamp note v id", write)
-    record = lake.run(turned, "note,at,v,id,extra\ny,2024-02-01,2,a,\nz,2024-02-01,1,b,\n")
+    document = contract("id v w note at:timestamp", write)
+    lake.run(document, "id,v,w,note,at\na,1,5,x,2024-01-01\nb,1,5,x,2024-01-01\n")
+    turned = contract("extra at:timestamp note w v id", write)
+    record = lake.run(turned, "note,at,v,w,id,extra\ny,2024-02-01,2,5,a,\nz,2024-02-01,1,5,b,\n")
     assert (record.rows.inserted, record.rows.expired, record.rows.updated) == (1, 1, 1)
     told = [
         (id_, v, note, f"{begins:%m-%d}", f"{ends:%m-%d}" if ends else None, current)
@@ -290,11 +293,11 @@ def test_d11_a_history_has_no_overlaps_loses_nothing_and_really_rejects(lake: La
     state = lake.state()
     assert state is not None
     assert set(state.columns) == {
-        *("id", "v", "note", "at", "extra"),
+        *("id", "v", "w", "note", "at", "extra"),
         *("valid_from", "valid_to", "is_current", "row_hash", "changed_columns"),
     }
     assert "void" not in state.columns.values()
-    late = lake.run({**turned, "write": {**write, "late": "reject"}}, "note,at,v,id,extra\nn,2024-01-15,9,a,\n")
+    late = lake.run({**turned, "write": {**write, "late": "reject"}}, "note,at,v,w,id,extra\nn,2024-01-15,9,5,a,\n")
     assert (late.status, late.error_class) == ("failed", "QualityError")
     assert lake.version() == state.version
 
@@ -306,7 +309,8 @@ def test_d12_hash_diff_keeps_one_row_a_key_run_after_run(lake: Lake) -> None:
     lake.run(document, "id,v,w\na,1,x\nb,1,\n")
     lake.run(document, "id,v,w\na,2,x\nb,,1\n")
     assert lake.rows("id", "v", "w") == [("a", "2", "x"), ("b", None, "1")], "a shifted value is a changed one"
-    back = lake.run(document, "w,v,id\nx,1,a\n1,,b\n")
+    turned = contract("w v id", {"mode": "scd1_hash_diff", "keys": "id"})
+    back = lake.run(turned, "w,v,id\nx,1,a\n1,,b\n")
     assert (back.status, back.rows.updated, back.rows.unchanged) == ("success", 1, 1)
     again = lake.run(document, "w,v,id\nx,1,a\n1,,b\n")
     assert (again.rows.unchanged, again.version_after) == (2, back.version_after)

