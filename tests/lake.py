@@ -16,7 +16,7 @@ import yaml
 import oracle
 from lakepact import api
 from lakepact.evidence.record import RunRecord
-from oracle import Judged, Model, Row, Table, judge
+from oracle import Judged, Row, Table, judge
 from ways import MODES, Mode, Way, contract
 from worlds import DAY_0, VALUES, World, day, write_batch
 
@@ -30,11 +30,16 @@ Rows = dict[int, Counter[Shown]]
 
 @dataclass
 class Told:
-    """A history as Spark and Delta tell it; `wrong` says where it first differs from the model's."""
+    """A history as Spark and Delta tell it: the last batch and what it left.
+
+    same_again   the last batch was run a second time, and left the same
+    wrong        where the history first differs from the model's
+    """
 
     records: list[RunRecord] = field(default_factory=list)
-    tables: list[Rows] = field(default_factory=list)
-    batches: list[list[Judged]] = field(default_factory=list)
+    batch: list[Judged] = field(default_factory=list)
+    table: Rows = field(default_factory=dict)
+    same_again: bool = False
     wrong: str = ""
 
 
@@ -82,10 +87,11 @@ class Lake:
         for turn, number in enumerate([*range(last + 1), last]):
             way = mode.way(turn)
             batches = [[{**row, "world": n} for row in world[number]] for n, world in enumerate(self.worlds)]
-            told.batches.append([judge(rows, way.gate, turn) for rows in batches])
-            _foresee(wanted, told.batches[-1], way, mode)
+            told.batch = [judge(rows, way.gate, turn) for rows in batches]
+            _foresee(wanted, told.batch, way, mode)
             told.records += _run(project, contract(way, self.file(number), number + self.first), self.spark)
-            told.tables = [*told.tables[-1:], _found(project, mode, told.records)]
+            before, told.table = told.table, _found(project, mode, told.records)
+            told.same_again = before == told.table
             told.wrong = self._compare(project, mode, told, wanted)
             if told.wrong:
                 told.wrong = f"{name}, turn {turn} of {last + 2}: {told.wrong}"
@@ -95,10 +101,10 @@ class Lake:
 
     def _compare(self, project: Path, mode: Mode, told: Told, wanted: Wanted) -> str:
         found = {name: getattr(told.records[-1].rows, name) for name in METRICS}
-        tables, shown = told.tables[-1], _shown(wanted.tables, mode)
-        different = [world for world in range(len(self.worlds)) if tables.get(world) != shown.get(world)]
+        shown = _shown(wanted.tables, mode)
+        different = [world for world in range(len(self.worlds)) if told.table.get(world) != shown.get(world)]
         if different:
-            return self._smallest(different, tables, shown)
+            return self._smallest(different, told.table, shown)
         counted = {
             name: f"{found[name]}, not {wanted.counts[name]}" for name in METRICS if found[name] != wanted.counts[name]
         }
@@ -134,18 +140,13 @@ def _foresee(wanted: Wanted, judged: list[Judged], way: Way, mode: Mode) -> None
     """What the model makes of a batch, world by world."""
     wanted.counts = sum((batch.counts for batch in judged), Counter())
     for world, batch in enumerate([_together(judged)] if mode.shared else judged):
-        wanted.tables[world], counts = way.model(wanted.tables.get(world, _empty(way.model)), batch)
+        wanted.tables[world], counts = way.model(wanted.tables.get(world, {}), batch)
         wanted.counts.update(counts)
     rejected = Counter(
         (*(row[name] for name in mode.gate.columns), row["reasons"]) for b in judged for row in b.rejected
     )
     wanted.counts["quarantine_added"] = (wanted.held | rejected).total() - wanted.held.total()
     wanted.held |= rejected
-
-
-def _empty(model: Model) -> Table:
-    lists = (oracle.append, oracle.overwrite, oracle.overwrite_partition, oracle.overwrite_partitions)
-    return [] if getattr(model, "func", model) in lists else {}
 
 
 def _together(judged: list[Judged]) -> Judged:

@@ -56,7 +56,7 @@ def _keyed(mode: str, model: Model, gate: Gate, write: Mapping[str, Any] | None 
     return Mode((Way({"mode": mode, "keys": KEYS, **(write or {})}, model, gate, **more),), **beside)
 
 
-def _overwrite(model: Model, keeps: Callable[[Row], bool], text: str, **write: Any) -> Way:
+def _overwrite(model: Model, keeps: Callable[[Row], bool] = lambda row: True, text: str = "TRUE", **write: Any) -> Way:
     gate = replace(PARTED, keeps=lambda row: row["op"] != "T" and keeps(row))
     said = f"(op IS NULL OR op <> 'T') AND ({text})"
     return Way({"mode": "scd0_overwrite", **write}, model, gate, said, rest={"layout": {"partition_by": ["p"]}})
@@ -81,13 +81,14 @@ FIRST_OF_DAY = {"deduplicate": {"keys": [*KEYS, "day"], "order_by": "op IS NULL"
 DATED: dict[str, Any] = {"steps": (FIRST_OF_DAY,), "rules": ({"not_null": "day"},), "adds": VERSION, "hashed": TRACKED}
 DELETES = {"effective_from": "day", "apply_as_deletes": "upper(op) = 'D'"}
 IN_SEQUENCE = {"sequence_by": "at"}
-PRESENT = {"replace_partitions": True, "replace_partitions_source_complete": True}
+PRESENT: dict[str, Any] = {"replace_partitions": True, "replace_partitions_source_complete": True}
 
 MODES: dict[str, Mode] = {
     "append": Mode((Way({"mode": "scd0_append"}, oracle.append, ANY_KEY),)),
-    "overwrite": Mode(
+    "overwrite": Mode((_overwrite(oracle.overwrite),), shared=True),
+    "overwrite of partitions": Mode(
         (
-            _overwrite(oracle.overwrite_partitions, lambda row: True, "TRUE", **PRESENT),
+            _overwrite(oracle.overwrite_partitions, **PRESENT),
             _overwrite(
                 partial(oracle.overwrite_partition, value="a"), lambda row: row["p"] == "a", "p = 'a'",
                 partition_column="p", partition_value="a",
@@ -95,7 +96,6 @@ MODES: dict[str, Mode] = {
             _overwrite(
                 oracle.overwrite_partitions, lambda row: row["p"] in ("b", None), "p = 'b' OR p IS NULL", **PRESENT
             ),
-            _overwrite(oracle.overwrite, lambda row: True, "TRUE"),
         ),
         shared=True,
     ),
