@@ -248,7 +248,7 @@ def _rejects_later(contract: Contract, read: Read) -> bool:
 def _keeps(contract: Contract, rules: tuple[AnyRule, ...], read: Read, world: World) -> bool:
     """Whether the judged batch is kept, so that it is computed once; else it is read again, which is sure to be the
     same and costs less: typed columns of files or of one version of a table, of which no row is rejected."""
-    rejects = any(isinstance(rule, RowRule) for rule in rules) or deduplication(contract) is not None
+    rejects = any(rule.action == "quarantine" for rule in rules) or deduplication(contract) is not None
     same = (read.columnar or read.pinned) and not any(tells_the_time(text) for text in _expressions(contract))
     return rejects or not same or bool(contract.transform and contract.transform[0].sql) or not world.observes_writes
 
