@@ -8,6 +8,7 @@ table is merged. So late rows, several versions of a key in one batch, deletes a
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from lakepact.contract.model import HistoryColumns, Write
 from lakepact.names import equal_keys, literal, quote, quoted, same
@@ -88,7 +89,7 @@ def changes(target: Target) -> str:
 def _timelines(target: Target, incoming: str) -> str:
     relations = {
         "incoming": incoming,
-        "standing": _standing(target),
+        "standing": _standing(target, target.names),
         "events": _events(target),
         "once": _once(target),
         "marked": _marked(target),
@@ -124,11 +125,11 @@ def _incoming(target: Target) -> str:
     )
 
 
-def _standing(target: Target) -> str:
+def _standing(target: Target, columns: Iterable[str]) -> str:
     """What the table holds of the batch's keys."""
     names, keys = target.write.history, equal_keys(target.keys, "i", "t")
     return (
-        f"SELECT {quoted(target.names, 't.')}, t.{quote(names.valid_from)} AS `_at`,\n"
+        f"SELECT {quoted(columns, 't.')}, t.{quote(names.valid_from)} AS `_at`,\n"
         f"    t.{quote(names.valid_to)} AS `_until`, t.{quote(names.row_hash)} AS `_hash`,\n"
         f"    t.{quote(names.changed_columns)} AS `_changed`\n"
         f"  FROM {target.table} AS t WHERE {_restated(target)}EXISTS (SELECT 1 FROM incoming AS i WHERE {keys})"
@@ -313,8 +314,11 @@ def guards(target: Target) -> tuple[Guard, ...]:
 
 
 def _late_guard(target: Target) -> Guard:
-    """A row is late if the table knows of something after it, unless it says what the table says of its moment."""
-    relations = f"WITH incoming AS ({_incoming(target)}), standing AS ({_standing(target)})"
+    """A row is late if the table knows of something after it, unless it says what the table says of its moment.
+
+    The table is asked for its keys alone: a column that is new in the contract is not there yet.
+    """
+    relations = f"WITH incoming AS ({_incoming(target)}), standing AS ({_standing(target, target.keys)})"
 
     def known(what: str) -> str:
         return f"EXISTS (SELECT 1 FROM standing AS k WHERE {equal_keys(target.keys, 'k', 'n')} AND {what})"
