@@ -20,6 +20,8 @@ pytestmark = pytest.mark.spark
 
 COLUMNS = [{"name": "id"}, {"name": "v", "type": "int"}]
 FILE = {"path": "{path.landing}/in.csv"}
+# So many rows that the batch is compared with the table first, and not merged as it is.
+MANY = "".join(f"row {number},0\n" for number in range(400))
 
 
 def contract(**write: Any) -> dict[str, Any]:
@@ -115,9 +117,9 @@ def test_writers_at_once_lose_nothing(make_project: MakeProject, spark: Any, tmp
 
 def test_a_write_between_look_and_merge_is_seen(make_project: MakeProject, spark: Any) -> None:
     """Another job changes a row that our batch did not think had to change: our batch is applied to what is there."""
-    project = make_project([contract(mode="upsert", keys="id")], {"landing/in.csv": "id,v\na,1\nb,1\n"})
+    project = make_project([contract(mode="upsert", keys="id")], {"landing/in.csv": f"id,v\na,1\nb,1\n{MANY}"})
     api.run(project, spark=spark)
-    project = make_project([contract(mode="upsert", keys="id")], {"landing/in.csv": "id,v\na,1\nb,2\n"})
+    project = make_project([contract(mode="upsert", keys="id")], {"landing/in.csv": f"id,v\na,1\nb,2\n{MANY}"})
     path = project.table("s.t").path
     from lakepact.spark import run as running
 
@@ -132,15 +134,15 @@ def test_a_write_between_look_and_merge_is_seen(make_project: MakeProject, spark
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(running, "_has_changes", meddle)
         (record,) = api.run(project, spark=spark)
-    assert values(project) == [("a", 1), ("b", 2)]
+    assert values(project)[:2] == [("a", 1), ("b", 2)]
     assert (record.balanced, record.rows.updated, record.tries) == (True, 2, 2)
 
 
 def test_conflicts_are_given_up_after_the_tries_allowed(make_project: MakeProject, spark: Any) -> None:
     write = {"mode": "upsert", "keys": "id", "retry_attempts": 2, "retry_backoff_seconds": 0}
-    project = make_project([contract(**write)], {"landing/in.csv": "id,v\na,1\n"})
+    project = make_project([contract(**write)], {"landing/in.csv": f"id,v\na,1\n{MANY}"})
     api.run(project, spark=spark)
-    project = make_project([contract(**write)], {"landing/in.csv": "id,v\na,2\n"})
+    project = make_project([contract(**write)], {"landing/in.csv": f"id,v\na,2\n{MANY}"})
     path = project.table("s.t").path
     from lakepact.spark import run as running
 
