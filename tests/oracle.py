@@ -47,7 +47,6 @@ def lowest_first(row: Row, names: Iterable[str]) -> tuple[Any, ...]:
 class Gate:
     """What a contract asks of its rows.
 
-    keeps      others are left out by the filter
     required   columns that must have a value
     time       what the column of times is called
     single     one row for each of these columns is taken: the first by `order`, then by all columns
@@ -56,7 +55,6 @@ class Gate:
     """
 
     columns: tuple[str, ...]
-    keeps: Callable[[Row], bool] = lambda row: row["op"] != "T"
     required: tuple[str, ...] = ("id",)
     time: str = "at"
     events: bool = False
@@ -66,9 +64,9 @@ class Gate:
     alone: tuple[str, ...] = ()
 
 
-def judge(batch: list[Row], gate: Gate, number: int) -> Judged:
+def judge(batch: list[Row], keeps: Callable[[Row], bool], gate: Gate, number: int) -> Judged:
     """Rows are left out, rejected for all their reasons, or one of several is taken; what is left is accepted."""
-    kept = [row for row in batch if gate.keeps(row)]
+    kept = [row for row in batch if keeps(row)]
     held = Counter(tuple(row[name] for name in gate.alone) for row in kept)
     reasons = [(row, _reasons(row, gate, held)) for row in kept]
     rejected = [{**row, "reasons": tuple(sorted(why))} for row, why in reasons if why]

@@ -11,7 +11,6 @@ import pytest
 from conftest import MakeProject
 from lake import Lake, Shown, Told
 from lakepact import api
-from lakepact.plan import plan
 from ways import MODES, PLAIN, VERSION
 from worlds import EXTRA_FROM, draw_worlds
 
@@ -37,16 +36,6 @@ def lake(request: pytest.FixtureRequest, spark: Any, tmp_path_factory: pytest.Te
 def test_a_mode_does_what_its_model_does(name: str, lake: Lake) -> None:
     told = lake.history(name)
     assert not told.wrong, told.wrong + lake.where(name)
-
-
-def test_batches_merged_without_a_look_at_the_table_do_the_same(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if all tables were large."""
-    lake.wait()
-    monkeypatch.setattr(plan, "SMALL_BESIDE", 0)
-    straight = Lake(lake.folder / "straight", lake.spark, lake.worlds)
-    straight.start(["upsert in sequence", "hash diff"])
-    straight.wait()
-    assert not [told.result().wrong for told in straight.told.values() if told.result().wrong]
 
 
 # --- laws, of what Spark left and not of what models say ---
@@ -102,7 +91,8 @@ def test_the_active_rows_of_a_snapshot_are_the_batch(name: str, lake: Lake) -> N
 def test_change_events_may_come_in_any_order(lake: Lake) -> None:
     """All at once they leave what they leave batch by batch, but for the values that are kept of deleted rows."""
     together = [[[row for batch in world for row in batch]] for world in lake.worlds]
-    at_once = Lake(lake.folder / "at_once", lake.spark, together, first=EXTRA_FROM).history("change events")
+    alone = Lake(lake.folder / "at_once", lake.spark, together, first=EXTRA_FROM, again=False)
+    at_once = alone.history("change events")
     assert not at_once.wrong, at_once.wrong
     found = [_latest(told) for told in (at_once, lake.history("change events"))]
     assert found[0] == found[1]

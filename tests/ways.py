@@ -9,11 +9,37 @@ from pathlib import Path
 from typing import Any
 
 import oracle
-from oracle import Gate, Keeps, Model, Row
+from oracle import Gate, Judged, Keeps, Model, Row
 from worlds import EXTRA_FROM
 
 PLAIN = ("id", "world", "v", "w", "note", "at", "op", "extra")
 KEYS = ["id", "world"]
+
+
+Keep = Callable[[Row], bool]
+
+
+def _real(row: Row) -> bool:
+    return row["op"] not in ("T",)
+
+
+def _readable(row: Row) -> bool:
+    return _real(row) and row["at"] != "oops"
+
+
+# What the source leaves out, as the contract says it and in Python. Rows that are wrong are left out here, or rejected.
+REAL = "(op IS NULL OR op <> 'T')"
+READABLE = f"{REAL} AND (at IS NULL OR at <> 'oops')"
+FILTERS: dict[str | None, Keep] = {
+    None: lambda row: True,
+    REAL: _real,
+    READABLE: _readable,
+    f"{READABLE} AND id IS NOT NULL": lambda row: _readable(row) and row["id"] is not None,
+    f"{REAL} AND id IS NOT NULL AND at <> 'oops'": lambda row: _readable(row) and None not in (row["id"], row["at"]),
+    f"{READABLE} AND p = 'a'": lambda row: _readable(row) and row["p"] == "a",
+    f"{READABLE} AND (p = 'b' OR p IS NULL)": lambda row: _readable(row) and row["p"] in ("b", None),
+}
+_, _, _, CLEAN, CLEAN_AND_TIMED, OF_A, OF_B_OR_NONE = FILTERS
 
 
 @dataclass(frozen=True)
@@ -23,25 +49,30 @@ class Way:
     write: Mapping[str, Any]
     model: Model
     gate: Gate
-    filter: str | None = "op IS NULL OR op <> 'T'"
+    filter: str | None = REAL
     steps: tuple[Mapping[str, Any], ...] = ()
     rules: tuple[Mapping[str, Any], ...] = ()
     rest: Mapping[str, Any] = field(default_factory=dict)
+
+    def judge(self, batch: list[Row], turn: int) -> Judged:
+        return oracle.judge(batch, FILTERS[self.filter], self.gate, turn)
 
 
 @dataclass(frozen=True)
 class Mode:
     """A mode in one of its settings. Batches take the ways in turn; the last way stays.
 
-    adds     columns that the mode keeps beside the contract's
-    hashed   columns of the hash, where the table has one
-    shared   worlds share partitions, so that the model sees them as one
+    adds       columns that the mode keeps beside the contract's
+    hashed     columns of the hash, where the table has one
+    shared     worlds share partitions, so that the model sees them as one
+    straight   batches are merged without a look at the table, as if it were large
     """
 
     ways: tuple[Way, ...]
     adds: tuple[str, ...] = ()
     hashed: tuple[str, ...] = ()
     shared: bool = False
+    straight: bool = False
 
     def way(self, turn: int) -> Way:
         return self.ways[min(turn, len(self.ways) - 1)]
@@ -52,14 +83,12 @@ class Mode:
 
 
 def _keyed(mode: str, model: Model, gate: Gate, write: Mapping[str, Any] | None = None, **more: Any) -> Mode:
-    beside = {name: more.pop(name) for name in ("adds", "hashed") if name in more}
+    beside = {name: more.pop(name) for name in ("adds", "hashed", "straight") if name in more}
     return Mode((Way({"mode": mode, "keys": KEYS, **(write or {})}, model, gate, **more),), **beside)
 
 
-def _overwrite(model: Model, keeps: Callable[[Row], bool] = lambda row: True, text: str = "TRUE", **write: Any) -> Way:
-    gate = replace(PARTED, keeps=lambda row: row["op"] != "T" and keeps(row))
-    said = f"(op IS NULL OR op <> 'T') AND ({text})"
-    return Way({"mode": "scd0_overwrite", **write}, model, gate, said, rest={"layout": {"partition_by": ["p"]}})
+def _overwrite(model: Model, kept: str | None = READABLE, **write: Any) -> Way:
+    return Way({"mode": "scd0_overwrite", **write}, model, PARTED, kept, rest={"layout": {"partition_by": ["p"]}})
 
 
 def _latest_first(row: Row) -> tuple[bool, int]:
@@ -68,8 +97,6 @@ def _latest_first(row: Row) -> tuple[bool, int]:
 
 ONE_A_KEY = Gate(PLAIN, single=("id",), order=_latest_first)
 ONE_A_DAY = Gate(PLAIN, required=("id", "at"), time="day", single=("id", "at"), order=lambda row: row["op"] is None)
-COMPLETE = replace(ONE_A_KEY, keeps=lambda row: True)
-ALONE = Gate(PLAIN, keeps=lambda row: True, alone=("id",))
 ANY_KEY = Gate(PLAIN, required=())
 PARTED = Gate((*PLAIN, "p"), required=())
 VALUES = ("v", "w", "note", "at", "op", "extra")
@@ -82,6 +109,7 @@ DATED: dict[str, Any] = {"steps": (FIRST_OF_DAY,), "rules": ({"not_null": "day"}
 DELETES = {"effective_from": "day", "apply_as_deletes": "upper(op) = 'D'"}
 IN_SEQUENCE = {"sequence_by": "at"}
 PRESENT: dict[str, Any] = {"replace_partitions": True, "replace_partitions_source_complete": True}
+NAMED: dict[str, Any] = {"partition_column": "p", "partition_value": "a"}
 
 MODES: dict[str, Mode] = {
     "append": Mode((Way({"mode": "scd0_append"}, oracle.append, ANY_KEY),)),
@@ -89,17 +117,12 @@ MODES: dict[str, Mode] = {
     "overwrite of partitions": Mode(
         (
             _overwrite(oracle.overwrite_partitions, **PRESENT),
-            _overwrite(
-                partial(oracle.overwrite_partition, value="a"), lambda row: row["p"] == "a", "p = 'a'",
-                partition_column="p", partition_value="a",
-            ),
-            _overwrite(
-                oracle.overwrite_partitions, lambda row: row["p"] in ("b", None), "p = 'b' OR p IS NULL", **PRESENT
-            ),
+            _overwrite(partial(oracle.overwrite_partition, value="a"), OF_A, **NAMED),
+            _overwrite(oracle.overwrite_partitions, OF_B_OR_NONE, **PRESENT),
         ),
         shared=True,
     ),
-    "upsert": _keyed("scd1_upsert", oracle.upsert, ONE_A_KEY, **FIRST),
+    "upsert": _keyed("scd1_upsert", oracle.upsert, ONE_A_KEY, filter=CLEAN, straight=True, **FIRST),
     "upsert in sequence": _keyed(
         "scd1_upsert", partial(oracle.upsert, in_sequence=True), ONE_A_KEY, IN_SEQUENCE, **FIRST
     ),
@@ -107,9 +130,13 @@ MODES: dict[str, Mode] = {
         "scd1_hash_diff", partial(oracle.upsert, in_sequence=True), replace(ONE_A_KEY, rejects="older"), IN_SEQUENCE,
         steps=({"deduplicate": {**LATEST, "rejected_as": "older"}},), hashed=VALUES,
     ),
+    "hash diff without a look": _keyed(
+        "scd1_hash_diff", oracle.upsert, ONE_A_KEY, filter=CLEAN, hashed=VALUES, straight=True, **FIRST
+    ),
     "hash diff by versions": _keyed(
         "scd1_hash_diff", partial(oracle.append_versions, hashed=TRACKED), ONE_A_KEY,
-        {**IN_SEQUENCE, "append_versions": True, "hash_exclude_columns": ["op", "note", "at"]}, hashed=TRACKED, **FIRST,
+        {**IN_SEQUENCE, "append_versions": True, "hash_exclude_columns": ["op", "note", "at"]},
+        filter=CLEAN, hashed=TRACKED, **FIRST,
     ),
     "history": _keyed(
         "scd2_historical", partial(oracle.history, keeps=Keeps(TRACKED)), ONE_A_DAY,
@@ -117,28 +144,28 @@ MODES: dict[str, Mode] = {
     ),
     "history without late rows": _keyed(
         "scd2_historical", partial(oracle.history, keeps=Keeps(TRACKED, ignores_late=True)), ONE_A_DAY,
-        {**DELETES, "hash_exclude_columns": ["op", "note"], "late": "ignore"}, **DATED,
+        {**DELETES, "hash_exclude_columns": ["op", "note"], "late": "ignore"}, filter=CLEAN_AND_TIMED, **DATED,
     ),
     "history by arrival": _keyed(
         "scd2_historical", partial(oracle.history, keeps=Keeps(VALUES, timed=False, deletes=False)), ONE_A_KEY,
-        adds=VERSION, hashed=VALUES, **FIRST,
+        filter=CLEAN, adds=VERSION, hashed=VALUES, **FIRST,
     ),
     "snapshot": _keyed(
-        "snapshot_soft_delete", oracle.snapshot, COMPLETE, filter=None, adds=("is_active", "deleted_at"), **FIRST
+        "snapshot_soft_delete", oracle.snapshot, ONE_A_KEY, filter=None, adds=("is_active", "deleted_at"), **FIRST
     ),
     "snapshot that deletes": _keyed(
-        "snapshot_soft_delete", partial(oracle.snapshot, hard=True), ALONE, {"hard_delete": True}, filter=None,
-        rules=({"unique": KEYS, "action": "quarantine"},), adds=("is_active", "deleted_at"),
+        "snapshot_soft_delete", partial(oracle.snapshot, hard=True), Gate(PLAIN, alone=("id",)), {"hard_delete": True},
+        filter=None, rules=({"unique": KEYS, "action": "quarantine"},), adds=("is_active", "deleted_at"),
     ),
     "change events": _keyed(
         "cdc_merge", partial(oracle.cdc, values=VALUES), Gate(PLAIN, events=True), {**IN_SEQUENCE, "op_column": "op"},
         adds=("is_deleted",),
     ),
     "append new keys": _keyed(
-        "append_dedup", partial(oracle.append_dedup, order=("at", *VALUES)), Gate(PLAIN), IN_SEQUENCE
+        "append_dedup", partial(oracle.append_dedup, order=("at", *VALUES)), Gate(PLAIN), IN_SEQUENCE, filter=CLEAN
     ),
     "append new keys, NULL being one": _keyed(
-        "append_dedup", partial(oracle.append_dedup, order=VALUES), ANY_KEY, {"null_keys": "keep"}
+        "append_dedup", partial(oracle.append_dedup, order=VALUES), ANY_KEY, {"null_keys": "keep"}, filter=READABLE
     ),
 }  # fmt: skip
 
