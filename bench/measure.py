@@ -73,7 +73,7 @@ def in_turns(
             spent = cost(work)
             found[name] += [spent] if number else []
         between()
-    return {name: median(costs) for name, costs in found.items()}
+    return {name: median(costs) for name, costs in found.items() if costs}
 
 
 def clean_jvm() -> None:
