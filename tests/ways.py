@@ -124,7 +124,7 @@ MODES: dict[str, Mode] = {
     ),
     "upsert": _keyed("scd1_upsert", oracle.upsert, ONE_A_KEY, filter=CLEAN, straight=True, **FIRST),
     "upsert in sequence": _keyed(
-        "scd1_upsert", partial(oracle.upsert, in_sequence=True), ONE_A_KEY, IN_SEQUENCE, **FIRST
+        "scd1_upsert", partial(oracle.upsert, in_sequence=True), ONE_A_KEY, IN_SEQUENCE, filter=CLEAN, **FIRST
     ),
     "hash diff": _keyed(
         "scd1_hash_diff", partial(oracle.upsert, in_sequence=True), replace(ONE_A_KEY, rejects="older"), IN_SEQUENCE,

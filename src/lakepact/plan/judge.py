@@ -97,7 +97,7 @@ def judge(
     flags = _flags(contract, business, exact)
     dedupe = deduplication(contract)
     keeps_corrupt = read.keeps_corrupt
-    brought = (*((CORRUPT,) if keeps_corrupt else ()), *((SOURCE_FILE,) if read.names_files else ()))
+    brought = (*((CORRUPT,) if keeps_corrupt else ()), *((SOURCE_FILE,) if read.tells_file else ()))
     prepared = prepare(contract, brought)
     typed = ("typed", _typed(contract, columns, flags, keeps_corrupt, run))
     judging = [
@@ -111,7 +111,7 @@ def judge(
         sql=_chain([*prepared, typed, *judging], _final(names, dedupe))
         if asked
         else _chain([*prepared, typed], _nothing_asked(names)),
-        metrics=(*_metrics(rules, keys), *_batch_metrics(batch_rules)),
+        metrics=(*_metrics(contract, rules, keys), *_batch_metrics(batch_rules)),
         content=_content(business),
     )
 
@@ -170,7 +170,10 @@ def _as_text(column: TableColumn, already_cast: bool) -> str:
 
 
 def _judged(columns: tuple[TableColumn, ...], rules: list[RowRule], flags: tuple[str, ...], corrupt: bool) -> str:
-    """A rule is not asked about a value that could not be read: that row already has its reason."""
+    """A rule is not asked about a value that could not be read: that row already has its reason.
+
+    Spark compiles `array_remove`; `array_compact` it would interpret, and with it the whole projection.
+    """
     bad = {name.lower(): quote(bad_flag(name)) for name in flags}
     failed = []
     for rule in rules:
@@ -178,9 +181,9 @@ def _judged(columns: tuple[TableColumn, ...], rules: list[RowRule], flags: tuple
         unread += [f"`{CORRUPT}` IS NOT NULL"] if corrupt and rule is not UNREADABLE_RECORD else []
         excused = "".join(f"{flag} OR " for flag in unread)
         good = f"coalesce(({rule.predicate}), FALSE){_numbers_only(rule, columns)}"
-        failed.append(f"CASE WHEN {excused}{good} THEN NULL ELSE {literal(rule.name)} END")
+        failed.append(f"CASE WHEN {excused}{good} THEN '' ELSE {literal(rule.name)} END")
     array = ",\n      ".join(failed)
-    verdict = f"array_compact(array(\n      {array}\n    ))" if failed else "CAST(array() AS ARRAY<STRING>)"
+    verdict = f"array_remove(array(\n      {array}\n    ), '')" if failed else "CAST(array() AS ARRAY<STRING>)"
     names = quoted([c.name for c in columns], "j.")
     return f"SELECT {names}, j.`_text`, j.`_source`, j.`_kept`,\n    {verdict} AS `_failed`\n  FROM typed AS j"
 
@@ -225,15 +228,24 @@ def _final(names: list[str], dedupe: Deduplicate | None) -> str:
     )
 
 
-def _metrics(rules: tuple[RowRule, ...], keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    null_key = " OR ".join(f"{quote(key)} IS NULL" for key in keys) or "FALSE"
+def _filters(contract: Contract) -> bool:
+    return any(step.filter for step in contract.transform) or bool(contract.source and contract.source.filter)
+
+
+def _metrics(contract: Contract, rules: tuple[RowRule, ...], keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Of what becomes of a row, only what can happen here is counted."""
+    null_key = " OR ".join(f"{quote(key)} IS NULL" for key in keys)
+    dedupe = deduplication(contract)
+    leaves = (
+        *((("filtered", "count_if(NOT `_kept`)"),) if _filters(contract) else ()),
+        *((("quarantined", "count_if(`_rejected`)"),) if any(rule.action == "quarantine" for rule in rules) else ()),
+        *((("deduplicated", "count_if(`_kept` AND `_duplicate`)"),) if dedupe and not dedupe.rejected_as else ()),
+    )
     return (
         ("read", "count(*)"),
-        ("filtered", "count_if(NOT `_kept`)"),
-        ("quarantined", "count_if(`_rejected`)"),
-        ("deduplicated", "count_if(`_kept` AND `_duplicate`)"),
-        ("accepted", f"count_if({ACCEPTED})"),
-        ("null_keys", f"count_if({ACCEPTED} AND ({null_key}))"),
+        *leaves,
+        ("accepted", f"count_if({ACCEPTED})" if leaves else "count(*)"),
+        *((("null_keys", f"count_if({ACCEPTED} AND ({null_key}))"),) if keys else ()),
         *(
             (f"failed:{rule.name}", f"count_if(`_kept` AND array_contains(`_failed`, {literal(rule.name)}))")
             for rule in rules

@@ -22,6 +22,9 @@ class Verdict:
     detail: str = ""
 
 
+FATES = ("read", "filtered", "quarantined", "deduplicated", "accepted", "null_keys")
+
+
 @dataclass
 class Outcome:
     """Filled from top to bottom by the run; what is still None was not reached."""

@@ -13,6 +13,7 @@ from lakepact.names import TableRef, literal, quote, quoted
 from lakepact.plan.changes import diff, layout_diff, partitions_note
 from lakepact.plan.check import find_problems, find_warnings
 from lakepact.plan.columns import TableColumn, table_columns
+from lakepact.plan.count import count_by_key, count_rows
 from lakepact.plan.expressions import tells_the_time
 from lakepact.plan.judge import Judgement, deduplication, implicit_rules, judge, ranking_rule
 from lakepact.plan.layout import create_schema, create_table, layout_problems, optimize
@@ -68,6 +69,7 @@ class Plan:
     judgement: Judgement
     rules: tuple[AnyRule, ...]
     accepted: str
+    count: str
     materialise: bool
     keeps: bool
     refuse_empty: bool
@@ -79,6 +81,7 @@ class Plan:
     guards: tuple[Guard, ...]
     stages: tuple[tuple[str, str], ...]
     changes: str | None
+    plain_changes: str | None
     find_partitions: tuple[str, ...]
     write: str
     optimize: str | None
@@ -103,9 +106,17 @@ class Plan:
 
 def fingerprint(contract: Contract) -> str:
     """The same for two contracts only if they say the same, whatever their layout or dialect."""
+    return hashlib.sha256(_said(contract).encode()).hexdigest()
+
+
+def _said(contract: Contract) -> str:
     said = contract.model_dump(mode="json", exclude_defaults=True)
-    text = json.dumps(said, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return json.dumps(said, sort_keys=True, separators=(",", ":"))
+
+
+def _speaks_of_files(contract: Contract) -> bool:
+    """Whether a stamp or an expression may want to know which file a row came from."""
+    return "source_file" in _said(contract)
 
 
 def make_plan(contract: Contract, world: World, window: Window | None, run: RunIdentity, places: Places) -> Plan:
@@ -121,18 +132,21 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
         else read_for(contract.source, _pinned(contract.source, world, places), places.path, window)
     )
     read = strict(read) if contract.transform and contract.transform[0].sql else read
-    read = replace(read, awaited=asked_of_source(contract)) if read.names_files and world.source_bytes == 0 else read
+    read = replace(read, awaited=asked_of_source(contract)) if read.of_files and world.source_bytes == 0 else read
     columns = table_columns(contract, world.source_columns)
     exact = _exact(contract, columns, world)
     rules = _all_rules(contract, columns, read, places, exact)
     rows = tuple(rule for rule in rules if isinstance(rule, RowRule))
     batch = tuple(rule for rule in rules if isinstance(rule, BatchRule))
     mode, table = MODES[contract.write.mode], places.locate(contract.name)
-    target = Target(table.sql, columns, contract.write, run, any(rule.action == "quarantine" for rule in rows))
+    rejects, small = any(rule.action == "quarantine" for rule in rows), _is_small(world)
+    read = replace(read, tells_file=read.of_files and (rejects or _speaks_of_files(contract)))
+    target = Target(table.sql, columns, contract.write, run, rejects, small)
     skip = _skips_unchanged(contract.write, mode, read)
     judgement = judge(contract, columns, rows, batch, _guarded_keys(contract.write), read, run, exact)
     print_ = fingerprint(contract)
-    straight = mode.straight is not None and _goes_straight(contract.write, world)
+    keeps = _keeps(contract, rules, read, world)
+    straight = mode.straight is not None and _goes_straight(contract.write, small)
     return Plan(
         contract=contract,
         fingerprint=print_,
@@ -145,7 +159,8 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
         judgement=judgement,
         rules=rules,
         accepted=f"SELECT {quoted(c.name for c in columns)} FROM `judged` WHERE {ACCEPTED}",
-        keeps=_keeps(contract, rules, read, world),
+        count=_count(judgement, rules, skip, keeps),
+        keeps=keeps,
         materialise=skip or not world.observes_writes or _needs_batch_first(contract, rules, mode, read),
         refuse_empty=(mode.replaces or mode.complete) and not contract.write.allow_empty and bool(world.target),
         probe=f"SELECT * FROM ({judgement.sql}) WHERE {ACCEPTED} LIMIT 1",
@@ -156,6 +171,7 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
         guards=mode.guards(target),
         stages=mode.stages(target) if columns else (),
         changes=mode.changes(target) if mode.changes and not straight else None,
+        plain_changes=mode.plain_changes(target) if mode.plain_changes and columns else None,
         find_partitions=target.find_partitions if columns and not straight else (),
         retry=Retry(contract.write.retry_attempts, contract.write.retry_backoff_seconds),
         write=mode.straight(target) if mode.straight and straight else mode.statement(target),
@@ -253,15 +269,25 @@ def _keeps(contract: Contract, rules: tuple[AnyRule, ...], read: Read, world: Wo
     return rejects or not same or bool(contract.transform and contract.transform[0].sql) or not world.observes_writes
 
 
+def _count(judgement: Judgement, rules: tuple[AnyRule, ...], skip_unchanged: bool, keeps: bool) -> str:
+    """One query counts the batch; where its rows are read again it looks for doubles too, and saves a reading."""
+    metrics = (*judgement.metrics, *((("content", judgement.content),) if skip_unchanged else ()))
+    keyed = [rule for rule in rules if isinstance(rule, KeyRule)]
+    return count_rows(metrics) if keeps or not keyed else count_by_key(metrics, keyed[0])
+
+
 def _reads_the_same_twice(contract: Contract, read: Read) -> bool:
     """Rejected rows may be fetched by a second scan only where it is sure to find what the first one found."""
-    return read.names_files and not any(tells_the_time(text) for text in _expressions(contract))
+    return read.of_files and not any(tells_the_time(text) for text in _expressions(contract))
 
 
-def _goes_straight(write: Write, world: World) -> bool:
+def _goes_straight(write: Write, small: bool) -> bool:
     """A batch that is small beside its table is merged as it is: to compare it first would read the table twice."""
-    if write.merge_partition_column or write.append_versions:
-        return False
+    return small and not write.merge_partition_column and not write.append_versions
+
+
+def _is_small(world: World) -> bool:
+    """Whether the batch is small beside its table, or there is no row to compare it with."""
     if world.target is None or world.target.bytes == 0:
         return True
     sizes = world.source_bytes, world.target.bytes
@@ -276,7 +302,7 @@ def _sources_kept(mode: Mode, straight: bool, world: World) -> dict[str, str]:
 
 def _skips_unchanged(write: Write, mode: Mode, read: Read) -> bool:
     whole = mode.replaces and not write.named_partition and not write.replace_partitions
-    return whole and (not read.names_files if write.skip_unchanged is None else write.skip_unchanged)
+    return whole and (not read.of_files if write.skip_unchanged is None else write.skip_unchanged)
 
 
 def _ddl(contract: Contract, target: TableRef, columns: tuple[TableColumn, ...], world: World) -> tuple[str, ...]:

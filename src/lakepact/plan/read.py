@@ -19,7 +19,8 @@ Locate = Callable[[str], TableRef]
 class Read:
     """Read these files (or this connector), or run this SELECT.
 
-    awaited   where no file came yet: the columns that files would bring
+    awaited     where no file came yet: the columns that files would bring
+    tells_file  each row says which file it came from, which costs a little for every row
     """
 
     format: str = ""
@@ -31,9 +32,10 @@ class Read:
     header_names: bool = False
     keeps_corrupt: bool = False
     awaited: tuple[str, ...] = ()
+    tells_file: bool = False
 
     @property
-    def names_files(self) -> bool:
+    def of_files(self) -> bool:
         return self.path is not None
 
     @property
@@ -49,7 +51,7 @@ class Read:
     @property
     def columnar(self) -> bool:
         """Files of which a second look at some columns is cheap."""
-        return self.names_files and self.format in ("parquet", "orc")
+        return self.of_files and self.format in ("parquet", "orc")
 
     @property
     def only_once(self) -> bool:

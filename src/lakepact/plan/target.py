@@ -18,13 +18,17 @@ PARTITIONS = "`lakepact_partitions`"
 
 @dataclass(frozen=True)
 class Target:
-    """The table to write, as SQL sees it, the batch's columns, and how the contract wants them written."""
+    """The table to write, as SQL sees it, the batch's columns, and how the contract wants them written.
+
+    `small` says that the batch is small beside the table.
+    """
 
     table: str
     columns: tuple[TableColumn, ...]
     write: Write
     run: RunIdentity
     rejects: bool = True
+    small: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -138,6 +142,7 @@ class Mode:
     changes    a SELECT of what must change, each row with its `_effect`; it is kept and counted first,
                and where it is empty nothing is written
     stages     named SELECTs that are kept one after the other, for the changes to be made of
+    plain_changes  the changes where the last stage has no rows
     counts     what became of the accepted rows, from what the commit reported (None: no commit), what the
                changes counted by effect, and how many rows were accepted
     straight   the statement for a batch that need not be compared first
@@ -159,6 +164,7 @@ class Mode:
     metrics_source: str = "delta"
     straight: Callable[[Target], str] | None = None
     stages: Callable[[Target], tuple[tuple[str, str], ...]] = lambda target: ()
+    plain_changes: Callable[[Target], str] | None = None
     settings: Callable[[Write], Mapping[str, str]] = field(default=lambda write: {})
 
 

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from lakepact.errors import QualityError
 from lakepact.names import quote, quoted
+from lakepact.plan.count import doubles
 from lakepact.plan.outcome import Outcome, reasons_to_stop
 from lakepact.plan.plan import Plan
 from lakepact.plan.rules import ColumnsRule, KeyRule
@@ -47,7 +48,8 @@ def _required(plan: Plan, source: DataFrame, outcome: Outcome) -> None:
 def check(plan: Plan, session: SparkSession, outcome: Outcome) -> None:
     """Rules, keys, guards and gates; what stops the write is told with all its reasons."""
     for rule in plan.key_rules:
-        outcome.doubles[rule.name] = _doubles(plan, session, rule)
+        known = outcome.counts.pop(doubles(rule), None)
+        outcome.doubles[rule.name] = [] if known == 0 else _doubles(plan, session, rule)
     _ask(plan.first_guards, session, outcome)
     if plan.refuse_empty and not plan.materialise and not session.sql(plan.probe).take(1):
         outcome.counts["accepted"] = 0

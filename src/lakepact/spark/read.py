@@ -42,13 +42,14 @@ def _files(session: SparkSession, read: Read, options: dict[str, str], path: str
     frame = reader.load(path)
     if read.keeps_corrupt and CORRUPT not in frame.columns:
         frame = frame.withColumn(CORRUPT, F.lit(None).cast("string"))
-    return frame.withColumn(SOURCE_FILE, F.col("_metadata.file_path"))
+    return frame.withColumn(SOURCE_FILE, F.col("_metadata.file_path")) if read.tells_file else frame
 
 
 def _nothing(session: SparkSession, read: Read) -> DataFrame:
     """No rows, with the columns that files would bring."""
     kept = (CORRUPT,) if read.keeps_corrupt else ()
-    return session.createDataFrame([], _texts(*dict.fromkeys((*read.awaited, *kept, SOURCE_FILE))))
+    told = (SOURCE_FILE,) if read.tells_file else ()
+    return session.createDataFrame([], _texts(*dict.fromkeys((*read.awaited, *kept, *told))))
 
 
 def _texts(*names: str) -> StructType:

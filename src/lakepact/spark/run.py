@@ -10,14 +10,14 @@ from functools import partial
 from typing import Any, Protocol
 
 from pyspark import StorageLevel
-from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from lakepact.errors import AlreadyWrittenError, UnbalancedError
 from lakepact.names import TableRef
 from lakepact.plan.commits import commit_text, holds_same_rows
 from lakepact.plan.idempotency import in_order
-from lakepact.plan.outcome import Outcome, imbalance, what_was_written
+from lakepact.plan.outcome import FATES, Outcome, imbalance, what_was_written
 from lakepact.plan.plan import Plan
 from lakepact.plan.state import Commit, TableState, Transaction
 from lakepact.plan.target import total
@@ -29,9 +29,7 @@ from lakepact.spark.read import read_source
 from lakepact.spark.session import new_session
 
 MEANWHILE = "the batch was written by another run meanwhile"
-EFFECTS = (
-    "insert", "update", "delete", "soft_delete", "tombstone", "expire", "move", "update_expire", "replace", "touch",
-)  # fmt: skip
+COUNT_EFFECTS = "SELECT `_effect`, count(*) FROM `changes` GROUP BY `_effect`"
 
 Progress = Callable[[str, str, Outcome], None]
 Step = Callable[[str], AbstractContextManager[None]]
@@ -99,9 +97,9 @@ def _judge_first(run: Run) -> None:
     """The batch is kept and counted; nothing is written until everything was checked."""
     plan, session, outcome = run.plan, run.session, run.outcome
     with run.step("judge"):
-        batch, counted = _judged(run)
-        _note_counts(outcome, counted)
-        _show_batch(plan, session, batch)
+        batch = session.sql(plan.judgement.sql)
+        _show_batch(plan, session, _kept(run, batch) if plan.keeps else batch)
+        _note_counts(outcome, session.sql(plan.count).collect()[0].asDict())
     with run.step("check"):
         check(plan, session, outcome)
     with run.step("prepare"):
@@ -110,14 +108,6 @@ def _judge_first(run: Run) -> None:
         _quarantine(run)
     with run.step("write"):
         again_on_conflict(lambda: _write_changes(run), plan.retry)
-
-
-def _judged(run: Run) -> tuple[DataFrame, Mapping[str, Any]]:
-    """The batch and its counts: kept, or to be read again where that is sure to be the same and cheaper."""
-    frame, metrics = run.session.sql(run.plan.judgement.sql), _metrics(run.plan)
-    if run.plan.keeps:
-        return _keep(run, frame, metrics)
-    return frame, frame.agg(*metrics).collect()[0].asDict()
 
 
 def _write_at_once(run: Run) -> None:
@@ -138,7 +128,8 @@ def _write_counting(run: Run) -> None:
         _look_again(run)
     observed = Observation()
     judged = run.session.sql(run.plan.judgement.sql)
-    _show_batch(run.plan, run.session, judged.observe(observed, *_metrics(run.plan)))
+    metrics = [F.expr(sql).alias(name) for name, sql in run.plan.judgement.metrics]
+    _show_batch(run.plan, run.session, judged.observe(observed, *metrics))
     _write(run, run.tables.version(run.plan.target), run.plan.world.transaction)
     _note_counts(run.outcome, observed.get)
 
@@ -249,27 +240,32 @@ def _steps(table: str, progress: Progress, outcome: Outcome) -> Step:
     return step
 
 
-def _metrics(plan: Plan) -> list[Column]:
-    content = [("content", plan.judgement.content)] if plan.skip_unchanged else []
-    return [F.expr(sql).alias(name) for name, sql in (*plan.judgement.metrics, *content)]
-
-
-def _keep(run: Run, frame: DataFrame, metrics: list[Column]) -> tuple[DataFrame, Mapping[str, Any]]:
-    """The frame, computed once and counted on the way; Spark Connect caches it, and counts what it cached."""
+def _kept(run: Run, frame: DataFrame) -> DataFrame:
+    """The same frame, computed when it is first asked for and kept from then on; Spark Connect caches it."""
     if run.plan.world.observes_writes:
-        observed = Observation()
-        once = frame.observe(observed, *metrics).localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
-        return once, observed.get
+        return frame.localCheckpoint(eager=False, storageLevel=StorageLevel.DISK_ONLY)
     cached = frame.persist(StorageLevel.DISK_ONLY)
     run.kept.callback(cached.unpersist)
-    return cached, cached.agg(*metrics).collect()[0].asDict()
+    return cached
+
+
+def _changes(run: Run, sql: str) -> DataFrame:
+    """What must change, kept, or made of stages that are; plain changes are so cheap that they are made again."""
+    empty = False
+    for name, stage in run.plan.stages:
+        frame = _kept(run, run.session.sql(stage))
+        frame.createOrReplaceTempView(name)
+        empty = frame.isEmpty()
+    if empty and run.plan.plain_changes:
+        return run.session.sql(run.plan.plain_changes)
+    return _kept(run, run.session.sql(sql))
 
 
 def _note_counts(outcome: Outcome, counted: Mapping[str, Any]) -> None:
     counts = dict(counted)
     content = counts.pop("content", None)
     outcome.content = None if content is None else f"{content}/{counts['accepted']}"
-    outcome.counts = {name: int(value) for name, value in counts.items()}
+    outcome.counts = {**dict.fromkeys(FATES, 0), **{name: int(value) for name, value in counts.items()}}
 
 
 def _quarantine(run: Run) -> bool:
@@ -299,19 +295,12 @@ def _has_changes(run: Run) -> bool:
     plan, outcome = run.plan, run.outcome
     if plan.changes is None:
         return not holds_same_rows(plan, outcome)
-    for name, sql in plan.stages:
-        _keep(run, run.session.sql(sql), [F.count(F.lit(1)).alias("n")])[0].createOrReplaceTempView(name)
-    changes, counted = _keep(run, run.session.sql(plan.changes), [_count_effect(name) for name in EFFECTS])
-    found = {name: int(count) for name, count in counted.items() if count}
-    changes.createOrReplaceTempView("changes")
+    _changes(run, plan.changes).createOrReplaceTempView("changes")
+    found = {row[0]: int(row[1]) for row in run.session.sql(COUNT_EFFECTS).collect() if row[0]}
     for statement in plan.find_partitions if found else ():
         run.session.sql(statement)
     outcome.effects = total(outcome.effects if outcome.commits else {}, found)
     return bool(found)
-
-
-def _count_effect(name: str) -> Column:
-    return F.count_if(F.col("_effect") == name).alias(name)
 
 
 def _balance(plan: Plan, outcome: Outcome) -> None:

@@ -28,13 +28,13 @@ from lakepact.plan.target import (
     write_keys,
 )
 
-FRESH = "fresh"
+FRESH, OTHERS = "fresh", "others"
 
 
 def stages(target: Target) -> tuple[tuple[str, str], ...]:
     """Most rows of most batches are `_plain`: one of its key, after all that stands of it, in other words. They end
-    the current version and begin the next. Rows that say what the current version says are left out; only the keys
-    of the rest need their whole timeline.
+    the current version and begin the next. Rows that say what the current version says are left out. Of the rest,
+    `others` need the whole timeline of their keys; what remains are keys that the table has not seen.
     """
     if target.write.restate_from is not None:
         return ()
@@ -42,7 +42,7 @@ def stages(target: Target) -> tuple[tuple[str, str], ...]:
     own = f"{quoted(target.names)}, {quote(names.valid_from)} AS `_at`, {quote(names.row_hash)} AS `_hash`"
     current = (
         f"SELECT {quoted(target.keys)}, struct({own}, {quote(names.changed_columns)} AS `_changed`) AS `_c`\n"
-        f"  FROM {target.table} WHERE {quote(names.is_current)}"
+        f"  FROM {target.table} AS c WHERE {quote(names.is_current)}{_asked_about(target)}"
     )
     alone = f"count(*) OVER (PARTITION BY {quoted(target.keys)}) = 1" if target.write.effective_from else "TRUE"
     untold = [n for n in _untold(target) if n in target.compared]
@@ -56,11 +56,30 @@ def stages(target: Target) -> tuple[tuple[str, str], ...]:
             f"LEFT JOIN (\n  {current}\n) AS t ON {equal_keys(target.keys, 't', 'i')}\n"
             f"WHERE NOT coalesce(`_alone` AND NOT `_gone` AND {known}, FALSE)",
         ),
+        (
+            OTHERS,
+            f"SELECT {quoted(target.names)}, `_at`, `_gone`, `_new`, `_hash` FROM `{FRESH}` AS i\n"
+            f"WHERE NOT `_plain` AND (NOT `_alone` OR `_gone`\n"
+            f"  OR EXISTS (SELECT 1 FROM {target.table} AS t WHERE {equal_keys(target.keys, 't', 'i')}))",
+        ),
     )
 
 
-def _plain(target: Target) -> str:
-    """Each such row twice: as the end of the current version, and as the beginning of its own."""
+def _asked_about(target: Target) -> str:
+    """Of a large table, only rows whose keys are in the batch go into the join."""
+    if not target.small:
+        return ""
+    return f"\n    AND EXISTS (SELECT 1 FROM {BATCH} AS b WHERE {equal_keys(target.keys, 'b', 'c')})"
+
+
+def plain_changes(target: Target) -> str:
+    """What must change where no row needs a timeline: each row as the end of the current version, and as the
+    beginning of its own. A key that the table has not seen only begins.
+    """
+    return _plain(target, f"`{FRESH}`")
+
+
+def _plain(target: Target, rows: str) -> str:
     names = target.write.history
     changed = ", ".join(
         f"CASE WHEN NOT ({quote(n)} <=> `_c`.{quote(n)}) THEN {literal(n)} END" for n in _tracked(target)
@@ -69,12 +88,12 @@ def _plain(target: Target) -> str:
     own = (
         f"IF(`_ends`, `_c`.`_at`, `_at`) AS {quote(names.valid_from)}, IF(`_ends`, `_at`, NULL) AS "
         f"{quote(names.valid_to)}, NOT `_ends` AS {quote(names.is_current)}, IF(`_ends`, `_c`.`_hash`, `_hash`) AS "
-        f"{quote(names.row_hash)},\n  IF(`_ends`, `_c`.`_changed`, concat_ws(',', {changed})) AS "
-        f"{quote(names.changed_columns)}"
+        f"{quote(names.row_hash)},\n  CASE WHEN `_ends` THEN `_c`.`_changed`\n"
+        f"    WHEN `_plain` THEN concat_ws(',', {changed}) END AS {quote(names.changed_columns)}"
     )
     return (
         f"SELECT {shown}, {own},\n  IF(`_ends`, 'expire', 'insert') AS {EFFECT}\n"
-        f"FROM `{FRESH}` LATERAL VIEW explode(array(TRUE, FALSE)) AS `_ends` WHERE `_plain`"
+        f"FROM {rows} LATERAL VIEW explode(IF(`_plain`, array(TRUE, FALSE), array(FALSE))) AS `_ends`"
     )
 
 
@@ -82,8 +101,10 @@ def changes(target: Target) -> str:
     """The versions that must be inserted, ended, updated or removed, and the rows that only touch one."""
     if target.write.restate_from is not None:
         return _timelines(target, _incoming(target))
-    others = f"SELECT {quoted(target.names)}, `_at`, `_gone`, `_new`, `_hash` FROM `{FRESH}` WHERE NOT `_plain`"
-    return f"{_plain(target)}\nUNION ALL SELECT * FROM (\n{_timelines(target, others)}\n)"
+    unseen = f"NOT EXISTS (SELECT 1 FROM `{OTHERS}` AS o WHERE {equal_keys(target.keys, 'o', 'f')})"
+    plain = _plain(target, f"(SELECT * FROM `{FRESH}` AS f WHERE `_plain` OR {unseen})")
+    timelines = _timelines(target, f"SELECT * FROM `{OTHERS}`")
+    return f"{plain}\nUNION ALL SELECT * FROM (\n{timelines}\n)"
 
 
 def _timelines(target: Target, incoming: str) -> str:
@@ -237,7 +258,7 @@ def _difference(target: Target) -> str:
     )
     told = (
         f"SELECT *, IF(coalesce(`_before`.`_gone`, TRUE), NULL,\n"
-        f"    array_join(array_compact(array({changed})), ',')) AS `_changed`,\n"
+        f"    concat_ws(',', {changed})) AS `_changed`,\n"
         f"    {' AND '.join(f'{value[n]} <=> `_was`.{quote(n)}' for n in target.compared) or 'TRUE'} AS `_same`\n"
         f"  FROM retold"
     )
@@ -276,7 +297,8 @@ def statement(target: Target) -> str:
     begins = quote(names.valid_from)
     own = [names.valid_to, names.is_current, names.row_hash, names.changed_columns]
     return (
-        f"MERGE INTO {target.table} AS t USING {CHANGES} AS s ON {target.on_keys} AND t.{begins} = s.{begins}\n"
+        f"MERGE INTO {target.table} AS t USING {CHANGES} AS s\n"
+        f"ON {target.on_keys} AND t.{begins} = s.{begins} AND s.{EFFECT} <> 'insert'\n"
         f"WHEN MATCHED AND s.{EFFECT} IN ('delete', 'replace') THEN DELETE\n"
         f"WHEN MATCHED THEN UPDATE SET {assignments([*target.updated, *own])}\n"
         f"WHEN NOT MATCHED AND s.{EFFECT} = 'insert' THEN {insert_columns([*target.names, names.valid_from, *own])}"
@@ -347,5 +369,5 @@ def adds(write: Write) -> tuple[TableColumn, ...]:
 
 HISTORY = Mode(
     "scd2_historical", statement, counts, changes, needs_keys=True, unique=unique, adds=adds, guards=guards,
-    metrics_source="mixed", stages=stages,
+    metrics_source="mixed", stages=stages, plain_changes=plain_changes,
 )  # fmt: skip
