@@ -99,18 +99,19 @@ def judge(
     keeps_corrupt = read.keeps_corrupt
     brought = (*((CORRUPT,) if keeps_corrupt else ()), *((SOURCE_FILE,) if read.tells_file else ()))
     prepared = prepare(contract, brought)
-    typed = ("typed", _typed(contract, columns, flags, keeps_corrupt, run))
+    names, rejects = [c.name for c in columns], any(rule.action == "quarantine" for rule in rules)
+    typed = ("typed", _typed(contract, columns, flags, keeps_corrupt, rejects, run))
+    verdict = _verdict([rule for rule in rules if not rule.ranks], columns, flags, keeps_corrupt)
     judging = [
-        ("judged", _judged(columns, [rule for rule in rules if not rule.ranks], flags, keeps_corrupt)),
+        ("judged", f"SELECT *,\n    {verdict} AS `_failed`\n  FROM typed"),
         ("ranked", _ranked(columns, rules, dedupe)),
     ]
-    names = [c.name for c in columns]
-    asked = bool(rules) or dedupe is not None
+    stays = not rejects and dedupe is None
     return Judgement(
         prepared=_chain(prepared, "SELECT * FROM prepared"),
-        sql=_chain([*prepared, typed, *judging], _final(names, dedupe))
-        if asked
-        else _chain([*prepared, typed], _nothing_asked(names)),
+        sql=_chain([*prepared, typed], _none_leaves(names, verdict))
+        if stays
+        else _chain([*prepared, typed, *judging], _final(names, dedupe, rejects)),
         metrics=(*_metrics(contract, rules, keys), *_batch_metrics(batch_rules)),
         content=_content(business),
     )
@@ -120,11 +121,11 @@ def _chain(relations: Iterable[tuple[str, str]], final: str) -> str:
     return "WITH\n" + ",\n".join(f"{name} AS (\n  {text}\n)" for name, text in relations) + f"\n{final}"
 
 
-def _nothing_asked(names: list[str]) -> str:
-    """Where no rule can fail, a row is only passed on."""
+def _none_leaves(names: list[str], verdict: str) -> str:
+    """Where no rule rejects a row, it is only marked and passed on."""
     return (
-        f"SELECT {quoted(names)}, `_kept`, CAST(array() AS ARRAY<STRING>) AS `_failed`,\n"
-        f"  FALSE AS `_rejected`, FALSE AS `_duplicate`, CAST(NULL AS STRING) AS `_row`\nFROM typed"
+        f"SELECT {quoted(names)}, `_kept`,\n    {verdict} AS `_failed`,\n"
+        f"  FALSE AS `_rejected`, FALSE AS `_duplicate`\nFROM typed"
     )
 
 
@@ -138,8 +139,10 @@ def _typed(
     columns: tuple[TableColumn, ...],
     flags: tuple[str, ...],
     corrupt: bool,
+    rejects: bool,
     run: RunIdentity,
 ) -> str:
+    """Each value in its type; where rows may be rejected, beside it the row as it came and as text."""
     cast = cast_columns(contract)
     values = [
         f"{stamp_value(c.stamp, run)} AS {quote(c.name)}"
@@ -153,8 +156,8 @@ def _typed(
         *(f"{_as_text(c, c.name in cast)} AS {quote(c.name)}" for c in columns if c.stamp is None),
         *(quote(raw_text(name)) for name in cast if name not in kinds),
     ])  # fmt: skip
-    carried = ["`_source`", "`_kept`", *([quote(CORRUPT)] if corrupt else [])]
-    parts = [*values, *marks, f"struct({texts}) AS `_text`", *carried]
+    raw = [f"struct({texts}) AS `_text`", "`_source`"] if rejects else []
+    parts = [*values, *marks, *raw, "`_kept`", *([quote(CORRUPT)] if corrupt else [])]
     return "SELECT " + ",\n    ".join(parts) + "\n  FROM prepared"
 
 
@@ -169,8 +172,8 @@ def _as_text(column: TableColumn, already_cast: bool) -> str:
     return f"coalesce({quote(raw_text(column.name))}, {text})" if already_cast else text
 
 
-def _judged(columns: tuple[TableColumn, ...], rules: list[RowRule], flags: tuple[str, ...], corrupt: bool) -> str:
-    """A rule is not asked about a value that could not be read: that row already has its reason.
+def _verdict(rules: list[RowRule], columns: tuple[TableColumn, ...], flags: tuple[str, ...], corrupt: bool) -> str:
+    """The names of the rules a row breaks; none is asked about a value that could not be read.
 
     Spark compiles `array_remove`; `array_compact` it would interpret, and with it the whole projection.
     """
@@ -183,9 +186,7 @@ def _judged(columns: tuple[TableColumn, ...], rules: list[RowRule], flags: tuple
         good = f"coalesce(({rule.predicate}), FALSE){_numbers_only(rule, columns)}"
         failed.append(f"CASE WHEN {excused}{good} THEN '' ELSE {literal(rule.name)} END")
     array = ",\n      ".join(failed)
-    verdict = f"array_remove(array(\n      {array}\n    ), '')" if failed else "CAST(array() AS ARRAY<STRING>)"
-    names = quoted([c.name for c in columns], "j.")
-    return f"SELECT {names}, j.`_text`, j.`_source`, j.`_kept`,\n    {verdict} AS `_failed`\n  FROM typed AS j"
+    return f"array_remove(array(\n      {array}\n    ), '')" if failed else "CAST(array() AS ARRAY<STRING>)"
 
 
 def _numbers_only(rule: RowRule, columns: tuple[TableColumn, ...]) -> str:
@@ -213,18 +214,17 @@ def _ranked(columns: tuple[TableColumn, ...], rules: tuple[RowRule, ...], dedupe
     return f"SELECT *, {rejected} AS `_broken`,\n    {among} AND {rank} > 1 AS `_again`\n  FROM judged"
 
 
-def _final(names: list[str], dedupe: Deduplicate | None) -> str:
+def _final(names: list[str], dedupe: Deduplicate | None, rejects: bool) -> str:
     if dedupe and dedupe.rejected_as:
         failed = f"IF(`_again`, array_append(`_failed`, {literal(dedupe.name)}), `_failed`)"
         rejected, duplicate = "(`_broken` OR `_again`)", "FALSE"
     else:
         failed, rejected, duplicate = "`_failed`", "`_broken`", "(`_again` AND NOT `_broken`)"
     kept = f"`_kept` AND {rejected}"
+    raw = f",\n  IF({kept}, to_json(`_source`), NULL) AS `_row`,\n  IF({kept}, `_text`, NULL) AS `_text`"
     return (
         f"SELECT {quoted(names)}, `_kept`,\n  {failed} AS `_failed`,\n"
-        f"  {kept} AS `_rejected`,\n  {duplicate} AS `_duplicate`,\n"
-        f"  IF({kept}, to_json(`_source`), NULL) AS `_row`,\n"
-        f"  IF({kept}, `_text`, NULL) AS `_text`\nFROM ranked"
+        f"  {kept} AS `_rejected`,\n  {duplicate} AS `_duplicate`{raw if rejects else ''}\nFROM ranked"
     )
 
 
