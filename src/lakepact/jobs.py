@@ -163,7 +163,7 @@ def _plan(
     contract: Contract, site: Site, world: World, window: Window | None, run: RunIdentity, outcome: Outcome
 ) -> Plan:
     """What columns a source brings, and of which types, only Spark can tell; a contract without columns takes them."""
-    from lakepact.spark.run import source_columns
+    from lakepact.spark.run import look_at_source
 
     look = site.engine.tables.state
     missing = [table.name for table in _sources(contract, site.places) if look(table) is None]
@@ -173,8 +173,9 @@ def _plan(
     plan = make_plan(contract, world, window, run, site.places)
     if contract.columns and not plan.read.typed:
         return plan
-    found = source_columns(plan, site.engine, outcome)
-    return make_plan(contract, replace(world, source_columns=found), window, run, site.places)
+    schema, columns = look_at_source(plan, site.engine, outcome)
+    world = replace(world, source_columns=columns, source_schema=schema)
+    return make_plan(contract, world, window, run, site.places)
 
 
 def world_of(contract: Contract, project: Project, places: Places, look: Look) -> World:

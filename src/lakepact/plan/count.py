@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lakepact.names import quote, quoted
-from lakepact.plan.rules import ACCEPTED, KeyRule
+from lakepact.plan.rules import KeyRule
 
 Metric = tuple[str, str]
 
@@ -21,12 +21,11 @@ def count_rows(metrics: Iterable[Metric]) -> str:
 def count_by_key(metrics: Iterable[Metric], rule: KeyRule) -> str:
     """The same from one grouping by key: every metric is a sum or a count, so that parts add up to the whole."""
     metrics = tuple(metrics)
-    parts = (*metrics, ("_times", f"count_if({ACCEPTED})"))
     known = " AND ".join(f"{quote(key)} IS NOT NULL" for key in rule.keys)
     sums = [(name, f"coalesce(sum({quote(name)}), 0)") for name, _ in metrics]
-    whole = (*sums, (doubles(rule), f"count_if(`_times` > 1 AND {known})"))
+    whole = (*sums, (doubles(rule), f"count_if(`accepted` > 1 AND {known})"))
     keys = quoted(rule.keys)
-    return f"SELECT {_named(whole)}\nFROM (\n  SELECT {keys}, {_named(parts)}\n  FROM `judged` GROUP BY {keys}\n)"
+    return f"SELECT {_named(whole)}\nFROM (\n  SELECT {keys}, {_named(metrics)}\n  FROM `judged` GROUP BY {keys}\n)"
 
 
 def doubles(rule: KeyRule) -> str:

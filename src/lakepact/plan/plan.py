@@ -133,6 +133,7 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
     )
     read = strict(read) if contract.transform and contract.transform[0].sql else read
     read = replace(read, awaited=asked_of_source(contract)) if read.of_files and world.source_bytes == 0 else read
+    read = replace(read, schema=world.source_schema) if read.columnar else read
     columns = table_columns(contract, world.source_columns)
     exact = _exact(contract, columns, world)
     rules = _all_rules(contract, columns, read, places, exact)

@@ -20,6 +20,7 @@ class Read:
     """Read these files (or this connector), or run this SELECT.
 
     awaited     where no file came yet: the columns that files would bring
+    schema      the columns of files as they were found, so that nobody looks for them again
     tells_file  each row says which file it came from, which costs a little for every row
     """
 
@@ -32,6 +33,7 @@ class Read:
     header_names: bool = False
     keeps_corrupt: bool = False
     awaited: tuple[str, ...] = ()
+    schema: str | None = None
     tells_file: bool = False
 
     @property

@@ -89,6 +89,7 @@ class World:
     target: TableState | None = None
     quarantine: TableState | None = None
     source_columns: Mapping[str, str] | None = None
+    source_schema: str | None = None
     source_bytes: int | None = None
     source_version: int | None = None
     observes_writes: bool = True

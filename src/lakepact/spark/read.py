@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everyone knows it by
 from pyspark.sql.types import StringType, StructField, StructType
@@ -38,11 +40,18 @@ def _files(session: SparkSession, read: Read, options: dict[str, str], path: str
         names = reader.load(path).columns
         kept = (CORRUPT,) if read.keeps_corrupt else ()
         reader = reader.schema(_texts(*names, *kept))
+    elif read.schema:
+        reader = reader.schema(_of_files(read.schema))
     reader = reader.option("columnNameOfCorruptRecord", CORRUPT)
     frame = reader.load(path)
     if read.keeps_corrupt and CORRUPT not in frame.columns:
         frame = frame.withColumn(CORRUPT, F.lit(None).cast("string"))
     return frame.withColumn(SOURCE_FILE, F.col("_metadata.file_path")) if read.tells_file else frame
+
+
+def _of_files(schema: str) -> StructType:
+    found = StructType.fromJson(json.loads(schema))
+    return StructType([field for field in found if field.name != SOURCE_FILE])
 
 
 def _nothing(session: SparkSession, read: Read) -> DataFrame:

@@ -208,12 +208,13 @@ def _prepare(run: Run) -> None:
         again_on_conflict(partial(commit, run.session, statement, note), SOON)
 
 
-def source_columns(plan: Plan, engine: Engine, outcome: Outcome) -> dict[str, str]:
-    """The columns a source brings after its transforms, for a contract that declares none."""
+def look_at_source(plan: Plan, engine: Engine, outcome: Outcome) -> tuple[str, dict[str, str]]:
+    """The schema of a source, as Spark writes it, and the columns it brings after its transforms with their types."""
     session = _session(plan, engine.spark)
-    read_source(session, plan.read, engine.provider, outcome.secrets).createOrReplaceTempView("source")
-    schema = session.sql(plan.judgement.prepared).schema
-    return {field.name: field.dataType.simpleString() for field in schema}
+    source = read_source(session, plan.read, engine.provider, outcome.secrets)
+    source.createOrReplaceTempView("source")
+    prepared = session.sql(plan.judgement.prepared).schema if plan.contract.transform else source.schema
+    return source.schema.json(), {field.name: field.dataType.simpleString() for field in prepared}
 
 
 def _session(plan: Plan, spark: SparkSession) -> SparkSession:
