@@ -124,7 +124,7 @@ def _words(annotation: Any, metadata: list[Any], places: Places) -> str:
     if origin is Literal:
         return names(str(value) for value in inner)
     if origin in (tuple, list):
-        return _list(_words(inner[0], [], places), "_one_or_many" in _validators(metadata))
+        return _list(_words(inner[0], [], places), "one_or_many" in _validators(metadata))
     if origin is dict and inner[1] is Any:
         return "mapping"
     if origin is dict:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timezone
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StrictBool,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, StrictBool, model_validator
 
-from lakepact.contract.types import canonical_type
+from lakepact.contract.fields import (
+    ColumnName,
+    Instant,
+    Names,
+    Part,
+    Scalar,
+    SomeNames,
+    SparkType,
+    TableText,
+    Texts,
+    one_key,
+    one_or_many,
+)
+from lakepact.contract.source import Source
 from lakepact.names import TableName
 from lakepact.plugins import hint
 
@@ -54,28 +58,6 @@ _ACTIONS = {
 }
 
 
-def _one_or_many(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
-
-
-def _column_name(name: str) -> str:
-    if not name or "," in name or name != name.strip():
-        raise ValueError(f"{name!r} is not a column name; write several as a list: [a, b]")
-    if name.lower().startswith(("_lakepact", "_bad_", "_raw_")) or name.lower() in RESERVED:
-        raise ValueError(f"{name!r} is a name that Lakepact keeps for itself")
-    return name
-
-
-def _in_utc(moment: datetime) -> datetime:
-    """A moment without a time zone is taken for UTC."""
-    return moment.replace(tzinfo=timezone.utc) if moment.tzinfo is None else moment
-
-
-def _table_name(text: str) -> str:
-    TableName.parse(text)
-    return text
-
-
 def _mode_name(value: Any) -> Any:
     if not isinstance(value, str):
         return value
@@ -85,33 +67,12 @@ def _mode_name(value: Any) -> Any:
     return MODES[name]
 
 
-# Names of columns that ride along with each row, or that the quarantine has for itself.
-RESERVED = frozenset({
-    "_failed", "_rejected", "_duplicate", "_kept", "_source", "_text", "_broken", "_again", "_corrupt_record",
-    "_reasons", "_rules", "_row", "_quarantine_id", "_quarantine_run", "_contract", "_quarantined_at",
-})  # fmt: skip
-
-ColumnName = Annotated[str, AfterValidator(_column_name)]
-_ONE_OR_MANY = BeforeValidator(_one_or_many, json_schema_input_type=str | list[str])
-Names = Annotated[tuple[ColumnName, ...], _ONE_OR_MANY]
-SomeNames = Annotated[tuple[ColumnName, ...], Field(min_length=1), _ONE_OR_MANY]
-Texts = Annotated[tuple[str, ...], _ONE_OR_MANY]
-SparkType = Annotated[str, AfterValidator(canonical_type)]
-TableText = Annotated[str, AfterValidator(_table_name)]
 Mode = Annotated[str, BeforeValidator(_mode_name), Field(json_schema_extra={"enum": list(MODES)})]
 ActionText = Annotated[
     Action,
     BeforeValidator(lambda v: _ACTIONS.get(v, v) if isinstance(v, str) else v, json_schema_input_type=str),
     Field(json_schema_extra={"enum": ["warn", "quarantine", "fail", *_ACTIONS]}),
 ]
-Scalar = str | int | float | bool
-Instant = Annotated[datetime, AfterValidator(_in_utc)]
-
-
-class Part(BaseModel):
-    """Frozen, and strict about its keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Column(Part):
@@ -133,42 +94,6 @@ class Owner(Part):
     role: str = "owner"
 
 
-class SourceWindow(Part):
-    """The column by which a slice of the source is read, as [start, end)."""
-
-    column: ColumnName
-
-
-class Source(Part):
-    """Where rows come from: exactly one of `path`, `table`, `sql` and `connector`."""
-
-    path: str | None = Field(None, description="a file, a folder or a glob")
-    format: str = Field("", description="csv, json, parquet, …; taken from the path's ending where left out")
-    pattern: str | None = Field(None, description="which files of the folder, as a glob")
-    options: dict[str, Scalar] = Field(default_factory=dict, description="handed to Spark's reader")
-    table: TableText | None = None
-    sql: str | None = Field(None, description="one SELECT over tables of the lakehouse")
-    connector: str | None = Field(None, description="any other source by name: jdbc; its settings are options")
-    filter: str | None = Field(None, description="rows for which this is not true are left out, and counted")
-    window: SourceWindow | None = None
-    complete: StrictBool = Field(False, description="true: the source is the whole current state")
-
-    @model_validator(mode="after")
-    def _exactly_one(self) -> Source:
-        given = [kind for kind in SOURCE_KINDS if getattr(self, kind) is not None]
-        if len(given) != 1:
-            found = " and ".join(given) or "none of them"
-            raise ValueError(f"needs exactly one of {', '.join(SOURCE_KINDS)}; found {found}")
-        return self
-
-    @property
-    def kind(self) -> str:
-        return next(kind for kind in SOURCE_KINDS if getattr(self, kind) is not None)
-
-
-SOURCE_KINDS = ("path", "table", "sql", "connector")
-
-
 class Deduplicate(Part):
     """Keep one row a key: the first in this order."""
 
@@ -180,7 +105,7 @@ class Deduplicate(Part):
 
 
 StandardName = Literal["trim", "lower", "upper", "normalize_whitespace", "empty_as_null"]
-Standards = Annotated[tuple[StandardName, ...], BeforeValidator(_one_or_many)]
+Standards = Annotated[tuple[StandardName, ...], BeforeValidator(one_or_many)]
 StampName = Literal["ingested_at", "ingested_date", "source_file", "run_id", "created_at", "updated_at"]
 
 
@@ -196,11 +121,11 @@ class Step(Part):
     standardize: dict[str, Standards] | None = Field(None, min_length=1, description="column: how to tidy its text")
     filter: str | None = Field(None, description="rows for which this is not true are left out, and counted")
     deduplicate: Deduplicate | None = Field(None, description="must be the last step")
-    stamp: Annotated[tuple[StampName, ...], BeforeValidator(_one_or_many)] | None = None
+    stamp: Annotated[tuple[StampName, ...], BeforeValidator(one_or_many)] | None = None
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Step:
-        _one_key(self, "step")
+        one_key(self, "step")
         return self
 
     @property
@@ -297,7 +222,7 @@ class Rule(Part):
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Rule:
-        _one_key(self, "rule", RULE_SETTINGS)
+        one_key(self, "rule", RULE_SETTINGS)
         return self
 
     @property
@@ -307,14 +232,6 @@ class Rule(Part):
 
 
 RULE_SETTINGS = frozenset({"name", "action", "rejected_as", "description", "severity", "category", "when", "tolerance"})
-
-
-def _one_key(part: Part, what: str, besides: frozenset[str] = frozenset()) -> None:
-    kinds = [name for name in type(part).model_fields if name not in besides]
-    given = [name for name in kinds if getattr(part, name) is not None]
-    if len(given) != 1:
-        found = " and ".join(given) or "none"
-        raise ValueError(f"a {what} says exactly one thing; found {found} (one of {', '.join(kinds)})")
 
 
 class HistoryColumns(Part):

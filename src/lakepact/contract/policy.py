@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from lakepact.contract.document import read_document
-from lakepact.contract.model import Part
+from lakepact.contract.fields import Part
 from lakepact.contract.problems import parse_part
 from lakepact.errors import ContractError, Problem
 from lakepact.plugins import hint

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field, StrictBool
 
 from lakepact.contract.document import Lines, read_document
-from lakepact.contract.model import Part, Scalar, Texts
+from lakepact.contract.fields import Part, Scalar, Texts
 from lakepact.contract.problems import parse_part
 from lakepact.errors import Problem, ProjectError
 from lakepact.names import TableName, TableRef

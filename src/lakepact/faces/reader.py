@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakepact.contract.model import Scalar
+from lakepact.contract.fields import Scalar
 from lakepact.contract.project import Project
 from lakepact.errors import PlanError, Problem, ProjectError
 from lakepact.faces.home import Given, contract_of, project_at, session_for

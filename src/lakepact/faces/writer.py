@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakepact import api
-from lakepact.contract.model import Contract, Scalar, Source, Write
+from lakepact.contract.fields import Scalar
+from lakepact.contract.model import Contract, Write
 from lakepact.contract.project import Project
+from lakepact.contract.source import Source
 from lakepact.evidence.result import IngestResult, dry_result, result_of
 from lakepact.faces.home import Given, contract_of, project_at
 from lakepact.plan.read import GIVEN

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from lakepact.contract.model import Contract, Source
+from lakepact.contract.model import Contract
+from lakepact.contract.source import Source
 from lakepact.errors import Problem
 from lakepact.plan import jdbc
 

@@ -7,7 +7,8 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from lakepact.contract.model import Contract, Source, Write
+from lakepact.contract.model import Contract, Write
+from lakepact.contract.source import Source
 from lakepact.errors import PlanError, Problem
 from lakepact.names import TableRef, literal, quote, quoted
 from lakepact.plan.changes import diff, layout_diff, partitions_note

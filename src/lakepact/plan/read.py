@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
-from lakepact.contract.model import Source
+from lakepact.contract.source import Source
 from lakepact.names import TableRef, literal, plain_name, quote
 from lakepact.plan.connectors import CONNECTORS
 from lakepact.plan.state import Window

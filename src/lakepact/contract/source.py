@@ -1,0 +1,43 @@
+"""Source: where rows come from."""
+
+from __future__ import annotations
+
+from pydantic import Field, StrictBool, model_validator
+
+from lakepact.contract.fields import ColumnName, Part, Scalar, TableText
+
+
+class SourceWindow(Part):
+    """The column by which a slice of the source is read, as [start, end)."""
+
+    column: ColumnName
+
+
+class Source(Part):
+    """Where rows come from: exactly one of `path`, `table`, `sql` and `connector`."""
+
+    path: str | None = Field(None, description="a file, a folder or a glob")
+    format: str = Field("", description="csv, json, parquet, …; taken from the path's ending where left out")
+    pattern: str | None = Field(None, description="which files of the folder, as a glob")
+    options: dict[str, Scalar] = Field(default_factory=dict, description="handed to Spark's reader")
+    table: TableText | None = None
+    sql: str | None = Field(None, description="one SELECT over tables of the lakehouse")
+    connector: str | None = Field(None, description="any other source by name: jdbc; its settings are options")
+    filter: str | None = Field(None, description="rows for which this is not true are left out, and counted")
+    window: SourceWindow | None = None
+    complete: StrictBool = Field(False, description="true: the source is the whole current state")
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Source:
+        given = [kind for kind in SOURCE_KINDS if getattr(self, kind) is not None]
+        if len(given) != 1:
+            found = " and ".join(given) or "none of them"
+            raise ValueError(f"needs exactly one of {', '.join(SOURCE_KINDS)}; found {found}")
+        return self
+
+    @property
+    def kind(self) -> str:
+        return next(kind for kind in SOURCE_KINDS if getattr(self, kind) is not None)
+
+
+SOURCE_KINDS = ("path", "table", "sql", "connector")
