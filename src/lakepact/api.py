@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ from lakepact.errors import (
 from lakepact.evidence.record import RunRecord
 from lakepact.evidence.result import result_of
 from lakepact.evidence.stores import JsonFiles
-from lakepact.jobs import Watch, delete_from, new_run, open_site, places_of, run_all, shared, world_of
+from lakepact.jobs import Site, Watch, delete_from, new_run, open_site, places_of, run_all, shared, world_of
 from lakepact.masks import mask_row
 from lakepact.names import TableName, TableRef
 from lakepact.plan.check import find_problems, known_columns
@@ -37,6 +37,7 @@ from lakepact.plan.maintain import Chore, Optimized, Vacuumed, duration, optimiz
 from lakepact.plan.plan import Plan, make_plan
 from lakepact.plan.state import TableState, Window
 from lakepact.plugins import hint
+from lakepact.streams import stream_all
 from lakepact.upkeep import Result, Upkeep, keep_up
 
 if TYPE_CHECKING:
@@ -171,13 +172,43 @@ def run(
     raise_on_failure: bool = True,
 ) -> list[RunRecord]:
     """Run contracts in order; each leaves a record. A failure holds back only what needs its table."""
+    return _all(
+        project, tables, options, spark, watch, raise_on_failure, lambda c, site: run_all(c, site, window, watch)
+    )
+
+
+def stream(
+    project: Project | str | Path,
+    tables: Sequence[str] = (),
+    options: Options = Options(),
+    *,
+    every: str | None = None,
+    spark: SparkSession | None = None,
+    watch: Watch = Watch(),
+    raise_on_failure: bool = True,
+) -> list[RunRecord]:
+    """Run contracts as streams: what came since the last time, or `every` so often ("10 seconds") until stopped."""
+    return _all(
+        project, tables, options, spark, watch, raise_on_failure, lambda c, site: stream_all(c, site, watch, every)
+    )
+
+
+def _all(
+    project: Project | str | Path,
+    tables: Sequence[str],
+    options: Options,
+    spark: SparkSession | None,
+    watch: Watch,
+    raise_on_failure: bool,
+    work: Callable[[list[Contract], Site], list[RunRecord]],
+) -> list[RunRecord]:
     opened = project if isinstance(project, Project) else open_project(project)
     found = contracts(opened, options, tables)
     selected = in_order(chosen(found, tables))
     if not selected:
         raise ContractError([Problem("nothing to run: every contract is disabled", "enabled", str(opened.root))])
     with open_site(opened, found, spark, watch) as site:
-        records = run_all(selected, site, window, watch)
+        records = work(selected, site)
     failed = [record for record in records if not record.ok]
     if failed and raise_on_failure:
         raise _failure(failed[0])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from lakepact import __version__, secrets
 from lakepact.contract.model import Contract
 from lakepact.contract.project import Project, StoreSettings
-from lakepact.delta.files import file_bytes
+from lakepact.delta.files import file_bytes, list_files
 from lakepact.delta.tables import LogTables
 from lakepact.driver.order import held_back, reads
 from lakepact.errors import (
@@ -30,6 +30,7 @@ from lakepact.evidence.stores import JsonFiles, Store
 from lakepact.names import TableRef, plain_name
 from lakepact.plan.connectors import packages_for
 from lakepact.plan.idempotency import app_id, decide
+from lakepact.plan.loaded import SourceFile, choose
 from lakepact.plan.outcome import Outcome
 from lakepact.plan.plan import Places, Plan, make_plan
 from lakepact.plan.state import RunIdentity, TableState, Transaction, Window, World
@@ -69,7 +70,7 @@ def run_all(
     failed: list[Contract] = []
     for contract in selected:
         blocker = held_back(contract, failed)
-        record = _skipped(contract, blocker, site) if blocker else _run_one(contract, site, window, given_view)
+        record = skipped(contract, blocker, site) if blocker else run_one(contract, site, window, given_view)
         watch.record(record)
         records.append(record)
         if not record.ok:
@@ -77,16 +78,24 @@ def run_all(
     return records
 
 
-def _run_one(contract: Contract, site: Site, window: Window | None, given_view: str | None) -> RunRecord:
+def run_one(
+    contract: Contract,
+    site: Site,
+    window: Window | None = None,
+    given_view: str | None = None,
+    micro_batch: Transaction | None = None,
+) -> RunRecord:
     """The one place that catches everything, for every run leaves a record."""
     from lakepact.spark.failures import engine_error
     from lakepact.spark.run import run_plan
 
     run, outcome, plan, error = new_run(), Outcome(), None, None
     try:
-        transaction = _transaction(contract, site)
+        transaction = _in_turn(contract, micro_batch, site) if micro_batch else _transaction(contract, site)
         world = world_of(contract, site.project, site.places, site.engine.tables.state)
-        world = replace(world, transaction=transaction, given_view=given_view)
+        world = replace(world, transaction=transaction, given_view=given_view, streamed=micro_batch is not None)
+        if contract.source and contract.source.only_new and given_view is None:
+            world = _only_new(contract, site, world)
         plan = _plan(contract, site, world, window, run, outcome)
         run_plan(plan, site.engine, outcome)
     except LakepactError as known:
@@ -149,6 +158,39 @@ def _transaction(contract: Contract, site: Site) -> Transaction | None:
     if decision.action != "run":
         raise AlreadyWrittenError(decision.reason, writer=tables.writer_of(table, key))
     return decision.transaction
+
+
+def _in_turn(contract: Contract, micro_batch: Transaction, site: Site) -> Transaction:
+    """A micro-batch that was written when its stream died is not written again."""
+    done = site.engine.tables.transaction(site.places.locate(contract.name), micro_batch.app_id)
+    if done is not None and done >= micro_batch.version:
+        raise AlreadyWrittenError(f"micro-batch {micro_batch.version} was already written")
+    return micro_batch
+
+
+def _only_new(contract: Contract, site: Site, world: World) -> World:
+    """The files that no run has loaded yet; they name their batch, so that of two runs at once one loads them."""
+    assert contract.source is not None
+    source, tables = contract.source, site.engine.tables
+    table, kept = site.places.locate(contract.name), site.places.locate(contract.files_table)
+    path = site.project.place(source.path or "")
+    loaded = tables.loaded(table, kept)
+    files = choose(_listed(path, source.pattern, site), loaded.all, source)
+    if not files and world.target is not None:
+        raise AlreadyWrittenError(f"no new files in {source.path}")
+    batch = app_id(f"files/{contract.name}")
+    number = (tables.transaction(table, batch) or 0) + 1
+    size, since = sum(file.size for file in files), tuple(loaded.since)
+    named = Transaction(batch, number)
+    return replace(world, new_files=files, unkept_files=since, source_bytes=size, transaction=named)
+
+
+def _listed(path: str, pattern: str | None, site: Site) -> tuple[SourceFile, ...]:
+    if "://" not in path:
+        return list_files(path, pattern)
+    from lakepact.spark.files import list_remote
+
+    return list_remote(site.engine.spark, path, pattern)
 
 
 def _last_failed(pipeline: str, key: str, site: Site) -> bool:
@@ -217,6 +259,7 @@ def places_of(project: Project, contracts: Iterable[Contract]) -> Places:
     for contract in contracts:
         folders[contract.name] = contract.path
         folders[contract.quarantine_table] = contract.quarantine_path
+        folders[contract.files_table] = contract.files_path
     return Places(lambda name: project.table(name, folders.get(name)), project.place)
 
 
@@ -235,7 +278,8 @@ def _record(
     return make_record(plan, outcome, error, _now(), environment, engine)
 
 
-def _skipped(contract: Contract, blocker: str, site: Site) -> RunRecord:
+def skipped(contract: Contract, blocker: str, site: Site) -> RunRecord:
+    """The record of a contract that was held back."""
     run = new_run()
     reason = LakepactExecutionError(f"not run: it reads {blocker}, which failed or was not run")
     environment = site.project.environment_name

@@ -97,11 +97,19 @@ def run(
     policy_pack: Pack = None,
     policy_pack_dir: PackDir = None,
     json: Json = False,
+    stream: Annotated[bool, typer.Option("--stream", help="As streams, until stopped with Ctrl-C.")] = False,
+    available_now: Annotated[
+        bool, typer.Option("--available-now", help="As streams, until nothing is left to read.")
+    ] = False,
+    every: Annotated[str, typer.Option(help="With --stream: how often to look for more.")] = "10 seconds",
 ) -> None:
     """Run contracts in the order in which they read each other."""
+    from lakepact.cli.work import Streaming
     from lakepact.cli.work import run as work
 
-    raise typer.Exit(work(tables or [], project, env, _options(set, policy_pack, policy_pack_dir), json))
+    streaming = Streaming(every) if stream else Streaming() if available_now else None
+    options = _options(set, policy_pack, policy_pack_dir)
+    raise typer.Exit(work(tables or [], project, env, options, json, streaming))
 
 
 @app.command()

@@ -6,7 +6,7 @@ import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from lakepact import api
@@ -19,9 +19,18 @@ from lakepact.jobs import Watch
 from lakepact.plan.outcome import Outcome
 
 
-def run(tables: list[str], folder: Path, env: str | None, options: api.Options, as_json: bool) -> int:
+@dataclass(frozen=True)
+class Streaming:
+    """Run as streams: until nothing is left, or `every` so often until stopped."""
+
+    every: str | None = None
+
+
+def run(
+    tables: list[str], folder: Path, env: str | None, options: api.Options, as_json: bool, streaming: Streaming | None
+) -> int:
     gc.enable()
-    records = run_project(api.open_project(folder, env), tables, options)
+    records = run_project(api.open_project(folder, env), tables, options, streaming)
     if as_json:
         print_json([asdict(record) for record in records])
     else:
@@ -29,8 +38,13 @@ def run(tables: list[str], folder: Path, env: str | None, options: api.Options, 
     return exit_code(records)
 
 
-def run_project(project: Project, tables: list[str], options: api.Options) -> list[RunRecord]:
+def run_project(
+    project: Project, tables: list[str], options: api.Options, streaming: Streaming | None = None
+) -> list[RunRecord]:
     with progress() as watch:
+        if streaming:
+            every = streaming.every
+            return api.stream(project, tables, options, every=every, watch=watch, raise_on_failure=False)
         return api.run(project, tables, options, watch=watch, raise_on_failure=False)
 
 

@@ -395,5 +395,14 @@ class Contract(Part):
         return f"{self.path.rstrip('/')}_quarantine" if self.path and not self.quarantine.table else None
 
     @property
+    def files_table(self) -> str:
+        """Where it is kept which files were loaded."""
+        return str(TableName.parse(self.table).beside("_loaded_files"))
+
+    @property
+    def files_path(self) -> str | None:
+        return f"{self.path.rstrip('/')}_loaded_files" if self.path else None
+
+    @property
     def masks(self) -> dict[str, str]:
         return {column.name: column.mask for column in self.columns if column.mask}

@@ -38,6 +38,7 @@ class Environment(Part):
     catalogs: dict[str, str] = Field(default_factory=dict, description="what {catalog.x} means")
     paths: dict[str, str] = Field(default_factory=dict, description="what {path.x} means")
     warehouse: str = Field("warehouse", description="folder or URI of the local tables")
+    checkpoints: str = Field("checkpoints", description="folder or URI in which streams keep how far they came")
     catalog: Literal["local", "spark"] = Field(
         "local", description="local: tables are folders of the warehouse; spark: names go to Spark's catalog"
     )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field, StrictBool, model_validator
 
 from lakepact.contract.fields import ColumnName, Part, Scalar, TableText
+
+LoadType = Literal["full", "incremental", "cdc", "streaming"]
 
 
 class SourceWindow(Part):
@@ -25,6 +29,13 @@ class Source(Part):
     connector: str | None = Field(None, description="any other source by name: jdbc; its settings are options")
     filter: str | None = Field(None, description="rows for which this is not true are left out, and counted")
     window: SourceWindow | None = None
+    load_type: LoadType = Field(
+        "full", description="full: all there is; incremental and cdc: of files, those that no run has loaded yet"
+    )
+    changed_files: Literal["fail", "reload", "ignore"] = Field(
+        "fail", description="incremental: what becomes of a file that changed after it was loaded"
+    )
+    max_files: int | None = Field(None, ge=1, description="incremental: at most so many files a run, oldest first")
     complete: StrictBool = Field(False, description="true: the source is the whole current state")
 
     @model_validator(mode="after")
@@ -34,6 +45,11 @@ class Source(Part):
             found = " and ".join(given) or "none of them"
             raise ValueError(f"needs exactly one of {', '.join(SOURCE_KINDS)}; found {found}")
         return self
+
+    @property
+    def only_new(self) -> bool:
+        """Whether each file is loaded once."""
+        return self.path is not None and self.load_type != "full"
 
     @property
     def kind(self) -> str:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakepact.names import TableRef
-from lakepact.plan.commits import LOOK_BACK, find_commit, find_writer, last_note
+from lakepact.plan.commits import LOOK_BACK, find_commit, find_writer, last_note, notes_after
 from lakepact.plan.layout import CLUSTERED_BY
+from lakepact.plan.loaded import Loaded, from_notes, from_rows
 from lakepact.plan.state import Commit, TableState, protocol_properties
 
 if TYPE_CHECKING:
@@ -75,6 +76,14 @@ class LogTables:
         """The newest version of an application's transactions that the log holds."""
         delta = open_table(table)
         return None if delta is None else delta.transaction_version(app_id)
+
+    def loaded(self, table: TableRef, kept: TableRef) -> Loaded:
+        """The files that the table took in."""
+        known = from_rows(rows_of(kept, None, order=False) or ())
+        newest = max((one.version for one in known), default=-1)
+        delta = open_table(table)
+        since = delta.version() - newest if delta else 0
+        return Loaded(known, from_notes(notes_after(delta.history(since), newest)) if delta and since > 0 else [])
 
     def writer_of(self, table: TableRef, key: str) -> str | None:
         """The run that wrote the batch of this name."""

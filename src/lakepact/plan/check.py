@@ -159,9 +159,14 @@ def _sequence(contract: Contract) -> Found:
 
 def _options(contract: Contract) -> Found:
     """Settings that make no sense alone, or together."""
-    write = contract.write
+    write, source = contract.write, contract.source
     if write is None:
         return
+    if source and source.only_new and write.idempotency_key:
+        yield Problem("new files name their batch themselves; leave out the key", "write.idempotency_key")
+    if source and source.only_new and (write.mode in ("scd0_overwrite", "snapshot_soft_delete")):
+        message = f"{write.mode} replaces the table by the batch, and would forget the files of earlier runs"
+        yield Problem(message, "source.load_type")
     if write.policy != "always_run" and not write.idempotency_key:
         yield Problem(f"{write.policy} needs an idempotency_key: the name of the batch", "write.idempotency_policy")
     if write.restate_from and write.late != "apply":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import astuple
 from typing import Any
 
 from lakepact.plan.outcome import Outcome
@@ -35,7 +36,9 @@ def commit_text(
         "content": content,
         "key": plan.contract.write.idempotency_key if plan.contract.write else None,
     }
-    said |= {"transaction": [transaction.app_id, transaction.version]} if transaction else {}
+    if transaction:
+        said["transaction"] = [transaction.app_id, transaction.version]
+        said["files"] = [astuple(file) for file in plan.world.new_files or ()]
     return json.dumps({key: value for key, value in said.items() if value})
 
 
@@ -54,6 +57,12 @@ def find_writer(history: Iterable[Mapping[str, Any]], key: str) -> str | None:
     """The run that wrote the batch of this name, where the history still tells."""
     notes = (note_of(entry.get("userMetadata")) for entry in history if entry["operation"] in WRITES)
     return next((note.get("run_id") for note in notes if note.get("key") == key), None)
+
+
+def notes_after(history: Iterable[Mapping[str, Any]], version: int) -> list[tuple[int, dict[str, Any]]]:
+    """What the writes after a version say of themselves."""
+    found = [entry for entry in history if int(entry["version"]) > version and entry["operation"] in WRITES]
+    return [(int(entry["version"]), note_of(entry.get("userMetadata"))) for entry in found]
 
 
 def last_note(history: Iterable[Mapping[str, Any]]) -> str | None:

@@ -103,7 +103,7 @@ def judge(
     typed = ("typed", _typed(contract, columns, flags, keeps_corrupt, rejects, run))
     verdict = _verdict([rule for rule in rules if not rule.ranks], columns, flags, keeps_corrupt)
     judging = [
-        ("judged", f"SELECT *,\n    {verdict} AS `_failed`\n  FROM typed"),
+        ("judged", f"SELECT *,\n    {verdict} AS `_failed`\n  FROM typed AS j"),
         ("ranked", _ranked(columns, rules, dedupe)),
     ]
     stays = not rejects and dedupe is None
@@ -125,7 +125,7 @@ def _none_leaves(names: list[str], verdict: str) -> str:
     """Where no rule rejects a row, it is only marked and passed on."""
     return (
         f"SELECT {quoted(names)}, `_kept`,\n    {verdict} AS `_failed`,\n"
-        f"  FALSE AS `_rejected`, FALSE AS `_duplicate`\nFROM typed"
+        f"  FALSE AS `_rejected`, FALSE AS `_duplicate`\nFROM typed AS j"
     )
 
 

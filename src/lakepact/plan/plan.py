@@ -20,7 +20,7 @@ from lakepact.plan.judge import Judgement, deduplication, implicit_rules, judge,
 from lakepact.plan.layout import create_schema, create_table, layout_problems, optimize
 from lakepact.plan.modes import MODES
 from lakepact.plan.quarantine import QuarantinePlan, quarantine_plan
-from lakepact.plan.read import GIVEN, Read, read_for, read_given, strict
+from lakepact.plan.read import GIVEN, Read, read_for, read_given, read_streamed, strict
 from lakepact.plan.rules import (
     ACCEPTED,
     AnyRule,
@@ -78,6 +78,7 @@ class Plan:
     skip_unchanged: bool
     ddl: tuple[str, ...]
     quarantine: QuarantinePlan | None
+    files_table: TableRef
     mode: Mode
     guards: tuple[Guard, ...]
     stages: tuple[tuple[str, str], ...]
@@ -127,11 +128,8 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
         problems.append(Problem("its rows are handed over as a DataFrame: use TableWriter or ingest", "source"))
     if problems or contract.source is None or contract.write is None:
         raise PlanError(problems or [Problem("needs a source and a way to write to be run", contract.name)])
-    read = (
-        read_given(contract.source, world.given_view, window)
-        if world.given_view
-        else read_for(contract.source, _pinned(contract.source, world, places), places.path, window)
-    )
+    read = _read(contract.source, world, window, places)
+    read = replace(read, files=tuple(file.name for file in world.new_files)) if world.new_files else read
     read = strict(read) if contract.transform and contract.transform[0].sql else read
     read = replace(read, awaited=asked_of_source(contract)) if read.of_files and world.source_bytes == 0 else read
     read = replace(read, schema=world.source_schema) if read.columnar else read
@@ -142,7 +140,8 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
     batch = tuple(rule for rule in rules if isinstance(rule, BatchRule))
     mode, table = MODES[contract.write.mode], places.locate(contract.name)
     rejects, small = any(rule.action == "quarantine" for rule in rows), _is_small(world)
-    read = replace(read, tells_file=read.of_files and (rejects or _speaks_of_files(contract)))
+    tells = read.tells_file or (read.of_files and (rejects or _speaks_of_files(contract)))
+    read = replace(read, tells_file=tells)
     target = Target(table.sql, columns, contract.write, run, rejects, small)
     skip = _skips_unchanged(contract.write, mode, read)
     judgement = judge(contract, columns, rows, batch, _guarded_keys(contract.write), read, run, exact)
@@ -169,6 +168,7 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
         skip_unchanged=skip,
         ddl=_ddl(contract, table, (*columns, *mode.adds(contract.write)), world),
         quarantine=_quarantine(contract, world, columns, rows, print_, run, places),
+        files_table=places.locate(contract.files_table),
         mode=mode,
         guards=mode.guards(target),
         stages=mode.stages(target) if columns else (),
@@ -182,6 +182,14 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
         settings={**session_settings(world), **mode.settings(contract.write), **_sources_kept(mode, straight, world)},
         warnings=(*find_warnings(contract), *_layout_warnings(contract, world)),
     )
+
+
+def _read(source: Source, world: World, window: Window | None, places: Places) -> Read:
+    """What is read: rows that were handed over, a micro-batch, or what the contract names."""
+    if world.given_view and not world.streamed:
+        return read_given(source, world.given_view, window)
+    read = read_for(source, _pinned(source, world, places), places.path, window)
+    return read_streamed(read, world.given_view) if world.given_view else read
 
 
 def _pinned(source: Source, world: World, places: Places) -> Callable[[str], TableRef]:
@@ -260,7 +268,8 @@ def _rejects_later(contract: Contract, read: Read) -> bool:
     """Rejected rows may follow the write only where a run that dies in between is made good by the next one: a batch
     that has a name is not run again once it is written."""
     assert contract.write is not None
-    return contract.write.policy == "always_run" and _reads_the_same_twice(contract, read)
+    named = contract.write.policy != "always_run" or bool(contract.source and contract.source.only_new)
+    return not named and _reads_the_same_twice(contract, read)
 
 
 def _keeps(contract: Contract, rules: tuple[AnyRule, ...], read: Read, world: World) -> bool:

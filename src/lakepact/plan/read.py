@@ -20,6 +20,7 @@ class Read:
     """Read these files (or this connector), or run this SELECT.
 
     awaited     where no file came yet: the columns that files would bring
+    files       only these, where not all of the path are wanted
     schema      the columns of files as they were found, so that nobody looks for them again
     tells_file  each row says which file it came from, which costs a little for every row
     """
@@ -33,8 +34,10 @@ class Read:
     header_names: bool = False
     keeps_corrupt: bool = False
     awaited: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
     schema: str | None = None
     tells_file: bool = False
+    label_text: str = ""
 
     @property
     def of_files(self) -> bool:
@@ -63,7 +66,7 @@ class Read:
     @property
     def label(self) -> str:
         """What is read, where it is not a table of the lakehouse."""
-        return self.path or f"{self.format} {self.options.get('dbtable', '')}".rstrip()
+        return self.label_text or self.path or f"{self.format} {self.options.get('dbtable', '')}".rstrip()
 
     @property
     def text(self) -> str:
@@ -170,6 +173,14 @@ GIVEN = "dataframe"
 def read_given(source: Source, view: str, window: Window | None) -> Read:
     """Rows that someone hands over, under the name of a view."""
     return Read(GIVEN, sql=f"SELECT * FROM `global_temp`.{quote(view)}{_where(source, window)}")
+
+
+def read_streamed(read: Read, view: str) -> Read:
+    """A micro-batch of a source: its rows stand in a view, and are what a batch of it would bring."""
+    told = read.of_files
+    return replace(
+        read, sql=f"SELECT * FROM `global_temp`.{quote(view)}", path=None, label_text=read.label, tells_file=told
+    )
 
 
 def upstreams(source: Source | None) -> tuple[str, ...]:

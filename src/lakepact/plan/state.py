@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from lakepact.plan.loaded import LoadedFile, SourceFile
+
 
 @dataclass(frozen=True)
 class RunIdentity:
@@ -90,9 +92,12 @@ class World:
     quarantine: TableState | None = None
     source_columns: Mapping[str, str] | None = None
     source_schema: str | None = None
+    new_files: tuple[SourceFile, ...] | None = None
+    unkept_files: tuple[LoadedFile, ...] = ()
     source_bytes: int | None = None
     source_version: int | None = None
     observes_writes: bool = True
     looked: bool = True
     given_view: str | None = None
+    streamed: bool = False
     transaction: Transaction | None = None

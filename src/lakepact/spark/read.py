@@ -11,6 +11,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from lakepact import secrets
 from lakepact.plan.columns import CORRUPT, SOURCE_FILE
 from lakepact.plan.jdbc import passwords_in
+from lakepact.plan.loaded import root_of
 from lakepact.plan.read import Read
 from lakepact.secrets import Provider
 
@@ -36,17 +37,24 @@ def _connected(session: SparkSession, read: Read, options: dict[str, str], seen:
 
 def _files(session: SparkSession, read: Read, options: dict[str, str], path: str) -> DataFrame:
     reader = session.read.format(read.format).options(**options)
+    places = _places(read, path)
+    if read.files:
+        reader = reader.option("basePath", root_of(path))
     if read.header_names:
-        names = reader.load(path).columns
+        names = reader.load(places).columns
         kept = (CORRUPT,) if read.keeps_corrupt else ()
         reader = reader.schema(_texts(*names, *kept))
     elif read.schema:
         reader = reader.schema(_of_files(read.schema))
     reader = reader.option("columnNameOfCorruptRecord", CORRUPT)
-    frame = reader.load(path)
+    frame = reader.load(places)
     if read.keeps_corrupt and CORRUPT not in frame.columns:
         frame = frame.withColumn(CORRUPT, F.lit(None).cast("string"))
     return frame.withColumn(SOURCE_FILE, F.col("_metadata.file_path")) if read.tells_file else frame
+
+
+def _places(read: Read, path: str) -> str | list[str]:
+    return [f"{root_of(path)}/{name}" for name in read.files] or path
 
 
 def _of_files(schema: str) -> StructType:

@@ -17,6 +17,7 @@ from lakepact.errors import AlreadyWrittenError, UnbalancedError
 from lakepact.names import TableRef
 from lakepact.plan.commits import commit_text, holds_same_rows
 from lakepact.plan.idempotency import in_order
+from lakepact.plan.loaded import Loaded, LoadedFile
 from lakepact.plan.outcome import FATES, Outcome, imbalance, what_was_written
 from lakepact.plan.plan import Plan
 from lakepact.plan.state import Commit, TableState, Transaction
@@ -24,6 +25,7 @@ from lakepact.plan.target import total
 from lakepact.secrets import Provider
 from lakepact.spark.checks import check, check_again, look_for_columns, parse_expressions
 from lakepact.spark.commit import SOON, TableMovedError, again_on_conflict, commit
+from lakepact.spark.files import keep_loaded
 from lakepact.spark.maintain import tidy_up
 from lakepact.spark.read import read_source
 from lakepact.spark.session import new_session
@@ -47,6 +49,8 @@ class Tables(Protocol):
     def transaction(self, table: TableRef, app_id: str) -> int | None: ...
 
     def writer_of(self, table: TableRef, key: str) -> str | None: ...
+
+    def loaded(self, table: TableRef, kept: TableRef) -> Loaded: ...
 
 
 @dataclass(frozen=True)
@@ -88,9 +92,22 @@ def run_plan(plan: Plan, engine: Engine, outcome: Outcome) -> None:
             _write_at_once(run)
     with step("balance"):
         _balance(plan, outcome)
+    if plan.world.new_files:
+        with step("files"):
+            _keep_files(run)
     if plan.optimize is not None and outcome.commits:
         with step("optimize"):
             tidy_up(plan.optimize, plan, run.session, outcome)
+
+
+def _keep_files(run: Run) -> None:
+    """What the commits say of files is written down, for commits are forgotten one day."""
+    plan, version = run.plan, run.outcome.version_after
+    new = [LoadedFile(file, version or 0, plan.run.run_id) for file in plan.world.new_files or ()]
+    exists = run.tables.state(plan.files_table) is not None
+    again_on_conflict(
+        partial(keep_loaded, run.session, plan.files_table, [*plan.world.unkept_files, *new], exists), plan.retry
+    )
 
 
 def _judge_first(run: Run) -> None:

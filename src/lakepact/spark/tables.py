@@ -7,7 +7,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from lakepact.names import TableName, TableRef, unquoted
-from lakepact.plan.commits import LOOK_BACK, find_commit, find_writer, last_note, note_of
+from lakepact.plan.commits import LOOK_BACK, find_commit, find_writer, last_note, note_of, notes_after
+from lakepact.plan.loaded import Loaded, from_notes, from_rows
 from lakepact.plan.state import Commit, TableState, protocol_properties
 
 RECENT = 50
@@ -58,6 +59,14 @@ class CatalogTables:
         keys = [note_of(entry["userMetadata"]).get("transaction") for entry in self._history(table, None)]
         found = [int(said[1]) for said in keys if said and said[0] == app_id]
         return max(found, default=None)
+
+    def loaded(self, table: TableRef, kept: TableRef) -> Loaded:
+        """The files that the table took in."""
+        rows = self.spark.table(kept.sql).collect() if self.version(kept) >= 0 else []
+        known = from_rows(row.asDict() for row in rows)
+        newest = max((one.version for one in known), default=-1)
+        there = self.version(table) > newest
+        return Loaded(known, from_notes(notes_after(self._history(table, None), newest)) if there else [])
 
     def writer_of(self, table: TableRef, key: str) -> str | None:
         """The run that wrote the batch of this name."""

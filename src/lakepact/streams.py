@@ -1,0 +1,114 @@
+"""Contracts as streams: each micro-batch takes the path that every run takes, and leaves a record."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lakepact.contract.model import Contract
+from lakepact.driver.order import held_back
+from lakepact.errors import LakepactError, LakepactExecutionError, PlanError, Problem
+from lakepact.evidence.record import RunRecord
+from lakepact.jobs import Site, Watch, run_one, shared, skipped
+from lakepact.plan.idempotency import app_id
+from lakepact.plan.read import read_for
+from lakepact.plan.state import Transaction
+from lakepact.plan.transform import asked_of_source
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+
+@dataclass
+class _Stream:
+    """One contract while it is streamed, and what its micro-batches left."""
+
+    contract: Contract
+    site: Site
+    watch: Watch
+    records: list[RunRecord] = field(default_factory=list)
+
+    def take(self, batch: DataFrame, number: int, stream: str) -> None:
+        """A micro-batch that fails stops its stream, which begins with it again."""
+        named = Transaction(app_id(f"stream/{stream}"), number)
+        with shared(batch) as view:
+            record = run_one(self.contract, self.site, given_view=view, micro_batch=named)
+        self.records.append(record)
+        self.watch.record(record)
+        if not record.ok:
+            raise LakepactExecutionError(f"{record.pipeline}: {record.error}", record)
+
+
+def stream_all(selected: list[Contract], site: Site, watch: Watch, every: str | None = None) -> list[RunRecord]:
+    """Until nothing is left, one contract after the other; or all at once, `every` so often, until stopped."""
+    if site.project.environment.spark.remote:
+        raise PlanError([Problem("streams need a session of their own; Spark Connect is not supported yet", "spark")])
+    return _together(selected, site, watch, every) if every else _in_turn(selected, site, watch)
+
+
+def _in_turn(selected: list[Contract], site: Site, watch: Watch) -> list[RunRecord]:
+    records: list[RunRecord] = []
+    failed: list[Contract] = []
+    for contract in selected:
+        blocker = held_back(contract, failed)
+        if blocker:
+            found = [skipped(contract, blocker, site)]
+            watch.record(found[0])
+        else:
+            found = _drain(_Stream(contract, site, watch))
+        records += found
+        failed += [] if all(record.ok for record in found) else [contract]
+    return records
+
+
+def _drain(stream: _Stream) -> list[RunRecord]:
+    with _started(stream, None) as query:
+        _wait(query, stream)
+    return stream.records
+
+
+def _together(selected: list[Contract], site: Site, watch: Watch, every: str) -> list[RunRecord]:
+    streams = [_Stream(contract, site, watch) for contract in selected]
+    with contextlib.ExitStack() as open_streams, contextlib.suppress(KeyboardInterrupt):
+        queries = [open_streams.enter_context(_started(stream, every)) for stream in streams]
+        site.engine.spark.streams.awaitAnyTermination()
+        for query, stream in zip(queries, streams, strict=True):
+            if not query.isActive:
+                _wait(query, stream)
+    return [record for stream in streams for record in stream.records]
+
+
+@contextlib.contextmanager
+def _started(stream: _Stream, every: str | None) -> Iterator[StreamingQuery]:
+    from lakepact.spark.session import new_session
+    from lakepact.spark.stream import open_stream, start_stream
+
+    contract, site = stream.contract, stream.site
+    if contract.source is None:
+        raise PlanError([Problem("needs a source to be streamed", contract.name)])
+    read = read_for(contract.source, site.places.locate, site.places.path, None)
+    session = new_session(site.engine.spark)
+    frame = open_stream(session, contract.source, read, asked_of_source(contract), site.engine.provider)
+    folder = f"{site.project.place(site.project.environment.checkpoints).rstrip('/')}/{contract.name}"
+    query = start_stream(frame, folder, every, stream.take)
+    try:
+        yield query
+    finally:
+        query.stop()
+
+
+def _wait(query: StreamingQuery, stream: _Stream) -> None:
+    """To its end; a failure that left a record is told by it."""
+    from pyspark.errors import PySparkException
+
+    from lakepact.spark.failures import engine_error
+
+    try:
+        query.awaitTermination()
+    except PySparkException as error:
+        if not stream.records or stream.records[-1].ok:
+            failure: LakepactError = engine_error(error)
+            raise failure from error
