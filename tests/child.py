@@ -2,6 +2,7 @@
 
 python tests/child.py stop FOLDER STEP       run every contract, each up to the step, then say "ready" and wait
 python tests/child.py rival FOLDER NAME N    upsert N batches of one's own
+python tests/child.py stream FOLDER          stream every contract until nothing is left
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from conftest import TEST_CONFIG
 from lakepact import api
 from lakepact.contract.project import SparkSettings
 from lakepact.jobs import Watch
+from lakepact.plan.kafka import PACKAGES as KAFKA
 from lakepact.spark.session import spark_session
 
 
@@ -51,10 +53,16 @@ def rival(spark: Any, folder: str, name: str, count: str) -> None:
         api.run(project, ["s.t"], api.Options((f"source.path={batch}",)), spark=spark)
 
 
+def stream(spark: Any, folder: str) -> None:
+    print("ready", flush=True)  # noqa: T201 - the parent waits for it
+    api.stream(api.open_project(folder), spark=spark)
+
+
 def main(what: str, *arguments: str) -> None:
-    settings = SparkSettings(master="local[2]", memory="1g", config=TEST_CONFIG)
+    packages = KAFKA if what == "stream" else ()
+    settings = SparkSettings(master="local[2]", memory="1g", packages=packages, config=TEST_CONFIG)
     with tempfile.TemporaryDirectory() as scratch, spark_session(settings, "child", Path(scratch)) as spark:
-        {"stop": stop, "rival": rival}[what](spark, *arguments)
+        {"stop": stop, "rival": rival, "stream": stream}[what](spark, *arguments)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import yaml
 from lakepact import api
 from lakepact.contract.project import Project, SparkSettings
 from lakepact.plan.jdbc import DRIVERS
+from lakepact.plan.kafka import PACKAGES as KAFKA
 
 pytest_plugins = ("servers",)
 
@@ -42,7 +43,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The one session of the suite, as users get it, on two cores."""
     from lakepact.spark.session import spark_session
 
-    packages = (DRIVERS["org.postgresql.Driver"],)
+    packages = (DRIVERS["org.postgresql.Driver"], *KAFKA)
     settings = SparkSettings(master="local[2]", memory="2g", packages=packages, config=TEST_CONFIG)
     with spark_session(settings, "lakepact-tests", tmp_path_factory.mktemp("spark")) as session:
         yield session

@@ -11,12 +11,16 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from lakepact.errors import MachineError
+from lakepact.spark.jars import fetch
 
 PATIENCE = 60.0
 
@@ -149,6 +153,77 @@ def _postgres_command(server: Postgres) -> list[str]:
 def _answers(server: Postgres) -> bool:
     command = [str(server.programs / "pg_isready"), "-q", "-h", str(server.folder), "-p", str(server.port)]
     return subprocess.run(command, check=False).returncode == 0
+
+
+# ------------------------------------------------------------------ Kafka
+
+BROKER = ("org.apache.kafka:kafka_2.13:4.3.1", "org.slf4j:slf4j-simple:1.7.36")
+
+
+@dataclass(frozen=True)
+class Kafka:
+    """A running broker, which makes a topic when it is first spoken of."""
+
+    port: int
+
+    @property
+    def servers(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def send(self, spark: Any, topic: str, messages: Iterable[tuple[str | None, str | None]]) -> None:
+        """Messages of key and value, by Spark's own client."""
+        frame = spark.createDataFrame(list(messages), "key STRING, value STRING")
+        where = {"kafka.bootstrap.servers": self.servers, "topic": topic}
+        frame.write.format("kafka").options(**where).save()
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[Kafka]:
+    """One broker for all tests; each test has topics of its own."""
+    try:
+        with run_kafka() as server:
+            yield server
+    except MissingServerError as reason:
+        pytest.skip(str(reason))
+
+
+@contextmanager
+def run_kafka() -> Iterator[Kafka]:
+    """One process is broker and controller at once; its folder is gone when this ends."""
+    try:
+        jars = fetch(BROKER, ())
+    except MachineError as error:
+        raise MissingServerError(f"Kafka cannot be had: {error}") from error
+    folder = Path(tempfile.mkdtemp(prefix="lakepact-kafka-"))
+    server = Kafka(free_port())
+    settings = folder / "server.properties"
+    settings.write_text(_kafka_settings(server.port, free_port(), folder), encoding="utf-8")
+    java = ["java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", os.pathsep.join(map(str, jars))]
+    try:
+        _do([*java, "kafka.tools.StorageTool", "format", "-t", "A" * 22, "-c", str(settings)], None, folder)
+        with _running([*java, "kafka.Kafka", str(settings)], None, folder / "log", lambda: _listens(server.port)):
+            yield server
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _kafka_settings(port: int, control: int, folder: Path) -> str:
+    said = {
+        "process.roles": "broker,controller", "node.id": 1, "controller.quorum.voters": f"1@127.0.0.1:{control}",
+        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{control}",
+        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}", "controller.listener.names": "CONTROLLER",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "inter.broker.listener.name": "PLAINTEXT", "log.dirs": folder / "data", "num.partitions": 2,
+        "offsets.topic.replication.factor": 1, "offsets.topic.num.partitions": 1,
+        "transaction.state.log.replication.factor": 1, "transaction.state.log.min.isr": 1,
+        "group.initial.rebalance.delay.ms": 0, "log.cleaner.dedupe.buffer.size": 2097152,
+    }  # fmt: skip
+    return "".join(f"{name}={value}\n" for name, value in said.items())
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", port)) == 0
 
 
 # ------------------------------------------------------------------ what all servers need

@@ -13,7 +13,7 @@ from lakepact.errors import LakepactError, LakepactExecutionError, PlanError, Pr
 from lakepact.evidence.record import RunRecord
 from lakepact.jobs import Site, Watch, run_one, shared, skipped
 from lakepact.plan.idempotency import app_id
-from lakepact.plan.read import read_for
+from lakepact.plan.read import decoded, read_for
 from lakepact.plan.state import Transaction
 from lakepact.plan.transform import asked_of_source
 
@@ -89,9 +89,10 @@ def _started(stream: _Stream, every: str | None) -> Iterator[StreamingQuery]:
     contract, site = stream.contract, stream.site
     if contract.source is None:
         raise PlanError([Problem("needs a source to be streamed", contract.name)])
-    read = read_for(contract.source, site.places.locate, site.places.path, None)
+    asked = asked_of_source(contract)
+    read = decoded(read_for(contract.source, site.places.locate, site.places.path, None), contract.source, asked)
     session = new_session(site.engine.spark)
-    frame = open_stream(session, contract.source, read, asked_of_source(contract), site.engine.provider)
+    frame = open_stream(session, contract.source, read, asked, site.engine.provider)
     folder = f"{site.project.place(site.project.environment.checkpoints).rstrip('/')}/{contract.name}"
     query = start_stream(frame, folder, every, stream.take)
     try:

@@ -8,21 +8,31 @@ from dataclasses import dataclass
 from lakepact.contract.model import Contract
 from lakepact.contract.source import Source
 from lakepact.errors import Problem
-from lakepact.plan import jdbc
+from lakepact.plan import jdbc, kafka
 
 Options = Mapping[str, object]
 
 
 @dataclass(frozen=True)
 class Connector:
-    """What stands against a contract's options, the same in Spark's words, and the packages Spark needs."""
+    """What stands against a contract's options, the same in Spark's words, and the packages Spark needs.
+
+    decode   a SELECT over `encoded`, where rows come in a shape of their own, for the columns a contract asks for
+    """
 
     problems: Callable[[Options], Iterator[Problem]]
     options: Callable[[Options], dict[str, str]]
     packages: Callable[[Options], tuple[str, ...]]
+    decode: Callable[[Options, Iterable[str]], str | None] = lambda options, columns: None
+    keeps_corrupt: Callable[[Options], bool] = lambda options: False
 
 
-CONNECTORS = {"jdbc": Connector(jdbc.problems, jdbc.options_for_spark, jdbc.packages)}
+CONNECTORS = {
+    "jdbc": Connector(jdbc.problems, jdbc.options_for_spark, jdbc.packages),
+    "kafka": Connector(
+        kafka.problems, kafka.options_for_spark, kafka.packages, kafka.decode, kafka.keeps_corrupt
+    ),
+}  # fmt: skip
 
 
 def packages_for(contracts: Iterable[Contract], given: tuple[str, ...]) -> tuple[str, ...]:

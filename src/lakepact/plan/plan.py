@@ -20,7 +20,7 @@ from lakepact.plan.judge import Judgement, deduplication, implicit_rules, judge,
 from lakepact.plan.layout import create_schema, create_table, layout_problems, optimize
 from lakepact.plan.modes import MODES
 from lakepact.plan.quarantine import QuarantinePlan, quarantine_plan
-from lakepact.plan.read import GIVEN, Read, read_for, read_given, read_streamed, strict
+from lakepact.plan.read import GIVEN, Read, decoded, read_for, read_given, read_streamed, strict
 from lakepact.plan.rules import (
     ACCEPTED,
     AnyRule,
@@ -128,7 +128,7 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
         problems.append(Problem("its rows are handed over as a DataFrame: use TableWriter or ingest", "source"))
     if problems or contract.source is None or contract.write is None:
         raise PlanError(problems or [Problem("needs a source and a way to write to be run", contract.name)])
-    read = _read(contract.source, world, window, places)
+    read = decoded(_read(contract.source, world, window, places), contract.source, asked_of_source(contract))
     read = replace(read, files=tuple(file.name for file in world.new_files)) if world.new_files else read
     read = strict(read) if contract.transform and contract.transform[0].sql else read
     read = replace(read, awaited=asked_of_source(contract)) if read.of_files and world.source_bytes == 0 else read

@@ -22,6 +22,7 @@ class Read:
     awaited     where no file came yet: the columns that files would bring
     files       only these, where not all of the path are wanted
     schema      the columns of files as they were found, so that nobody looks for them again
+    decode      a SELECT over `encoded` that makes rows of what the connector brings
     tells_file  each row says which file it came from, which costs a little for every row
     """
 
@@ -38,6 +39,7 @@ class Read:
     schema: str | None = None
     tells_file: bool = False
     label_text: str = ""
+    decode: str | None = None
 
     @property
     def of_files(self) -> bool:
@@ -143,7 +145,15 @@ def _sql(source: Source, locate: Locate, place: Callable[[str], str], window: Wi
 def _connector(source: Source, locate: Locate, place: Callable[[str], str], window: Window | None) -> Read:
     del locate, place
     name = source.connector or ""
-    return Read(name, options=CONNECTORS[name].options(source.options), where=_condition(source, window))
+    known = CONNECTORS[name]
+    corrupt = known.keeps_corrupt(source.options)
+    return Read(name, options=known.options(source.options), where=_condition(source, window), keeps_corrupt=corrupt)
+
+
+def decoded(read: Read, source: Source, columns: tuple[str, ...]) -> Read:
+    """The same with what makes rows of it, for the columns a contract asks of its source."""
+    known = CONNECTORS.get(source.connector or "")
+    return replace(read, decode=known.decode(source.options, columns)) if known else read
 
 
 SOURCES = {"path": _files, "table": _table, "sql": _sql, "connector": _connector}

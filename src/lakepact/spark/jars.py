@@ -24,10 +24,11 @@ IN_SPARK = (
 _RESOLVE = """
 import sys
 from pyspark.sql import SparkSession
-packages, excludes, folder = sys.argv[1:]
+packages, alone, excludes, folder = sys.argv[1:]
 builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
 builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
 builder = builder.config("spark.jars.packages", packages).config("spark.jars.ivy", folder)
+builder = builder.config("spark.jars", alone)
 builder.config("spark.jars.excludes", excludes).getOrCreate().stop()
 """
 
@@ -40,20 +41,30 @@ def cache_folder() -> Path:
 
 
 def jars(packages: tuple[str, ...] = ()) -> list[Path]:
-    """The jars of Delta and of these packages, from the cache or else from Maven."""
-    wanted = ",".join((DELTA, *packages))
-    folder = cache_folder() / "jars" / hashlib.sha256("\n".join((wanted, *IN_SPARK)).encode()).hexdigest()[:16]
+    """The jars of Delta and of these packages, from the cache or else from Maven.
+
+    A package that ends in `?transitive=false` comes without what it says it needs.
+    """
+    return fetch((DELTA, *packages), IN_SPARK)
+
+
+def fetch(packages: tuple[str, ...], excludes: tuple[str, ...]) -> list[Path]:
+    """The jars of these packages and of what they need, but for those that are excluded."""
+    wanted = ",".join(packages)
+    folder = cache_folder() / "jars" / hashlib.sha256("\n".join((wanted, *excludes)).encode()).hexdigest()[:16]
     if not (folder / "complete").is_file():
-        _resolve(wanted, folder)
+        _resolve(wanted, excludes, folder)
     return sorted(folder.glob("*.jar"))
 
 
-def _resolve(wanted: str, folder: Path) -> None:
+def _resolve(wanted: str, excludes: tuple[str, ...], folder: Path) -> None:
     """Into a folder of our own first: two processes may be doing this at once."""
     sys.stderr.write(f"fetching {wanted} (once)\n")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as work:
-        command = [sys.executable, "-c", _RESOLVE, wanted, ",".join(IN_SPARK), work]
+        whole = [package for package in wanted.split(",") if "?" not in package]
+        alone = [f"ivy://{package}" for package in wanted.split(",") if "?" in package]
+        command = [sys.executable, "-c", _RESOLVE, ",".join(whole), ",".join(alone), ",".join(excludes), work]
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
         found = sorted(Path(work, "jars").glob("*.jar"))
         if done.returncode or not found:

@@ -32,7 +32,16 @@ def _connected(session: SparkSession, read: Read, options: dict[str, str], seen:
     """Someone else's server. A condition right above the read is one that Spark hands on to it."""
     seen += passwords_in(options.get("url", ""))
     frame = session.read.format(read.format).options(**options).load()
+    frame = as_rows(session, frame, read)
     return frame.where(read.where) if read.where else frame
+
+
+def as_rows(session: SparkSession, frame: DataFrame, read: Read) -> DataFrame:
+    """What a connector brings in a shape of its own becomes rows; also of a stream."""
+    if read.decode is None:
+        return frame
+    frame.createOrReplaceTempView("encoded")
+    return session.sql(read.decode)
 
 
 def _files(session: SparkSession, read: Read, options: dict[str, str], path: str) -> DataFrame:

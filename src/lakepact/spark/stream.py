@@ -18,7 +18,7 @@ from lakepact.errors import PlanError, Problem
 from lakepact.plan.columns import CORRUPT, SOURCE_FILE
 from lakepact.plan.read import Read
 from lakepact.secrets import Provider
-from lakepact.spark.read import read_source
+from lakepact.spark.read import as_rows, read_source
 
 # A batch, its number, and the stream it belongs to: the number starts anew where a checkpoint is made anew.
 TakeBatch = Callable[[DataFrame, int, str], None]
@@ -52,7 +52,7 @@ def open_stream(
     options = {key: secrets.resolve(value, provider, seen) for key, value in read.options.items()}
     if source.connector is None:
         raise PlanError([Problem("a query cannot be streamed; stream a table and transform it", "source.sql")])
-    return session.readStream.format(read.format).options(**options).load()
+    return as_rows(session, session.readStream.format(read.format).options(**options).load(), read)
 
 
 def _files(
