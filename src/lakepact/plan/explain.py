@@ -12,6 +12,7 @@ def statements(plan: Plan) -> list[tuple[str, str]]:
     """Each statement that will run, in order, with what it is for."""
     source = plan.read.sql or f"-- {plan.read.text}"
     found = [("read", source), ("judge", plan.judgement.sql)]
+    found += [("count", plan.count)] if plan.materialise else []
     found += [("prepare table", sql) for sql in plan.ddl]
     exists = plan.world.quarantine is not None
     aside = [("quarantine", sql) for sql in plan.quarantine.statements(exists)] if plan.quarantine else []

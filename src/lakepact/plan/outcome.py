@@ -104,7 +104,12 @@ def reasons_to_stop(plan: Plan, outcome: Outcome) -> list[str]:
         read, rejected = counts.get("read", 0), counts.get("quarantined", 0)
         why = f"of {read:,} row(s) {rejected:,} were rejected and none is left" if read else "the source is empty"
         found.append(f"{why}, which would empty the table; say write.allow_empty: true if it may")
-    return found + _too_many_rejected(plan, counts) + outcome.refusals
+    return found + _stopped_by_rows(plan, counts) + _too_many_rejected(plan, counts) + outcome.refusals
+
+
+def _stopped_by_rows(plan: Plan, counts: Mapping[str, int]) -> list[str]:
+    found = [(counts.get(f"guard:{number}", 0), guard.message) for number, guard in enumerate(plan.row_guards)]
+    return [f"{rows:,} {message}" for rows, message in found if rows]
 
 
 def _too_many_rejected(plan: Plan, counts: Mapping[str, int]) -> list[str]:

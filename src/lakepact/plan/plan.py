@@ -32,7 +32,7 @@ from lakepact.plan.rules import (
     named,
 )
 from lakepact.plan.state import RunIdentity, Window, World
-from lakepact.plan.target import Guard, Mode, Target, write_keys
+from lakepact.plan.target import Guard, Mode, RowGuard, Target, write_keys
 from lakepact.plan.transform import asked_of_source, cast_columns
 from lakepact.plan.tuning import session_settings
 
@@ -80,6 +80,7 @@ class Plan:
     quarantine: QuarantinePlan | None
     files_table: TableRef
     mode: Mode
+    row_guards: tuple[RowGuard, ...]
     guards: tuple[Guard, ...]
     stages: tuple[tuple[str, str], ...]
     changes: str | None
@@ -103,7 +104,12 @@ class Plan:
     @property
     def first_guards(self) -> tuple[Guard, ...]:
         """Those that can be asked before the write: a table that is not there yet answers nothing."""
-        return tuple(guard for guard in self.guards if self.world.target or not guard.reads_table)
+        return self.guards if self.world.target else ()
+
+    @property
+    def commit_counts(self) -> bool:
+        """Whether every row that is read is written, so that Delta's count of its commit says all there is to say."""
+        return {sql for _, sql in self.judgement.metrics} == {"count(*)"}
 
 
 def fingerprint(contract: Contract) -> str:
@@ -146,7 +152,7 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
     skip = _skips_unchanged(contract.write, mode, read)
     judgement = judge(contract, columns, rows, batch, _guarded_keys(contract.write), read, run, exact)
     print_ = fingerprint(contract)
-    keeps = _keeps(contract, rules, read, world)
+    keeps, row_guards = _keeps(contract, rules, read, world), mode.row_guards(target)
     straight = mode.straight is not None and _goes_straight(contract.write, small)
     return Plan(
         contract=contract,
@@ -160,9 +166,9 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
         judgement=judgement,
         rules=rules,
         accepted=f"SELECT {quoted(c.name for c in columns)} FROM `judged` WHERE {ACCEPTED}",
-        count=_count(judgement, rules, skip, keeps),
+        count=_count(judgement, rules, row_guards, skip, keeps),
         keeps=keeps,
-        materialise=skip or not world.observes_writes or _needs_batch_first(contract, rules, mode, read),
+        materialise=skip or not world.observes_writes or _needs_batch_first(contract, rules, row_guards, mode, read),
         refuse_empty=(mode.replaces or mode.complete) and not contract.write.allow_empty and bool(world.target),
         probe=f"SELECT * FROM ({judgement.sql}) WHERE {ACCEPTED} LIMIT 1",
         skip_unchanged=skip,
@@ -170,6 +176,7 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
         quarantine=_quarantine(contract, world, columns, rows, print_, run, places),
         files_table=places.locate(contract.files_table),
         mode=mode,
+        row_guards=row_guards,
         guards=mode.guards(target),
         stages=mode.stages(target) if columns else (),
         changes=mode.changes(target) if mode.changes and not straight else None,
@@ -246,7 +253,9 @@ def _key_guard(contract: Contract, asked: tuple[AnyRule, ...]) -> tuple[KeyRule,
     return (KeyRule("unique_keys", unique, description="each key stands once in the batch"),)
 
 
-def _needs_batch_first(contract: Contract, rules: tuple[AnyRule, ...], mode: Mode, read: Read) -> bool:
+def _needs_batch_first(
+    contract: Contract, rules: tuple[AnyRule, ...], guards: tuple[RowGuard, ...], mode: Mode, read: Read
+) -> bool:
     """Whether anything can stop the write: then the batch is judged as a whole before a row is written.
 
     To look for doubles takes the whole batch too, whatever becomes of them.
@@ -258,7 +267,7 @@ def _needs_batch_first(contract: Contract, rules: tuple[AnyRule, ...], mode: Mod
         or deduplication(contract) is not None
         or mode.needs_keys
         or (mode.replaces and read.only_once)
-        or bool(contract.write and contract.write.named_partition)
+        or bool(guards)
         or contract.quarantine.max_ratio is not None
         or (any(rule.action == "quarantine" for rule in rules) and not _rejects_later(contract, read))
     )
@@ -280,9 +289,12 @@ def _keeps(contract: Contract, rules: tuple[AnyRule, ...], read: Read, world: Wo
     return rejects or not same or bool(contract.transform and contract.transform[0].sql) or not world.observes_writes
 
 
-def _count(judgement: Judgement, rules: tuple[AnyRule, ...], skip_unchanged: bool, keeps: bool) -> str:
+def _count(
+    judgement: Judgement, rules: tuple[AnyRule, ...], guards: tuple[RowGuard, ...], skip_unchanged: bool, keeps: bool
+) -> str:
     """One query counts the batch; where its rows are read again it looks for doubles too, and saves a reading."""
-    metrics = (*judgement.metrics, *((("content", judgement.content),) if skip_unchanged else ()))
+    guarded = [(f"guard:{n}", f"count_if({ACCEPTED} AND ({guard.rows}))") for n, guard in enumerate(guards)]
+    metrics = (*judgement.metrics, *guarded, *((("content", judgement.content),) if skip_unchanged else ()))
     keyed = [rule for rule in rules if isinstance(rule, KeyRule)]
     return count_rows(metrics) if keeps or not keyed else count_by_key(metrics, keyed[0])
 

@@ -125,14 +125,18 @@ Counted = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Guard:
-    """A question asked before the write: the batch is refused where its answer is not 0.
-
-    One that reads the table need not be asked while there is none.
-    """
+    """A question about batch and table, asked before the write: the batch is refused where its answer is not 0."""
 
     sql: str
     message: str
-    reads_table: bool = False
+
+
+@dataclass(frozen=True)
+class RowGuard:
+    """Accepted rows of which this is true stop the write; they are counted with all else that is counted."""
+
+    rows: str
+    message: str
 
 
 @dataclass(frozen=True)
@@ -161,6 +165,7 @@ class Mode:
     unique: Callable[[Write], tuple[str, ...]] = lambda write: ()
     adds: Callable[[Write], tuple[TableColumn, ...]] = lambda write: ()
     guards: Callable[[Target], tuple[Guard, ...]] = lambda target: ()
+    row_guards: Callable[[Target], tuple[RowGuard, ...]] = lambda target: ()
     metrics_source: str = "delta"
     straight: Callable[[Target], str] | None = None
     stages: Callable[[Target], tuple[tuple[str, str], ...]] = lambda target: ()

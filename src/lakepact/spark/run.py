@@ -143,12 +143,13 @@ def _write_at_once(run: Run) -> None:
 def _write_counting(run: Run) -> None:
     if run.outcome.tries:
         _look_again(run)
-    observed = Observation()
-    judged = run.session.sql(run.plan.judgement.sql)
-    metrics = [F.expr(sql).alias(name) for name, sql in run.plan.judgement.metrics]
-    _show_batch(run.plan, run.session, judged.observe(observed, *metrics))
-    _write(run, run.tables.version(run.plan.target), run.plan.world.transaction)
-    _note_counts(run.outcome, observed.get)
+    plan, outcome, observed = run.plan, run.outcome, Observation()
+    judged = run.session.sql(plan.judgement.sql)
+    metrics = [F.expr(sql).alias(name) for name, sql in plan.judgement.metrics]
+    _show_batch(plan, run.session, judged if plan.commit_counts else judged.observe(observed, *metrics))
+    own = _write(run, run.tables.version(plan.target), plan.world.transaction)
+    told = own.metrics.get("numOutputRows", 0) if own else 0
+    _note_counts(outcome, {name: told for name, _ in plan.judgement.metrics} if plan.commit_counts else observed.get)
 
 
 def _write_changes(run: Run) -> None:

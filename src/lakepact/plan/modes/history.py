@@ -21,6 +21,7 @@ from lakepact.plan.target import (
     Counted,
     Guard,
     Mode,
+    RowGuard,
     Target,
     Written,
     assignments,
@@ -320,19 +321,21 @@ def counts(commit: Counted | None, effects: Counted, accepted: int) -> Written:
     )
 
 
-def guards(target: Target) -> tuple[Guard, ...]:
-    """A row without a time has no place in a history; late rows are refused where the contract says so."""
+def row_guards(target: Target) -> tuple[RowGuard, ...]:
+    """A row without a time has no place in a history, nor one from before the time that is told anew."""
     found = []
     if target.write.effective_from:
         column = target.write.effective_from
-        found.append(Guard(f"SELECT count(*) FROM {BATCH} WHERE {quote(column)} IS NULL", f"row(s) have no {column}"))
-    if target.write.late == "reject":
-        found.append(_late_guard(target))
+        found.append(RowGuard(f"{quote(column)} IS NULL", f"row(s) have no {column}"))
     if target.write.restate_from:
-        early = f"{_at(target)} < {literal(target.write.restate_from)}"
         message = f"row(s) are older than {target.write.restate_from:%Y-%m-%d %H:%M}, from which the batch restates"
-        found.append(Guard(f"SELECT count(*) FROM {BATCH} WHERE {early}", message))
+        found.append(RowGuard(f"{_at(target)} < {literal(target.write.restate_from)}", message))
     return tuple(found)
+
+
+def guards(target: Target) -> tuple[Guard, ...]:
+    """Late rows are refused where the contract says so."""
+    return (_late_guard(target),) if target.write.late == "reject" else ()
 
 
 def _late_guard(target: Target) -> Guard:
@@ -349,7 +352,7 @@ def _late_guard(target: Target) -> Guard:
     said = f"IF(n.`_gone`, {ended} AND NOT {begun}, {known('k.`_at` = n.`_at` AND k.`_hash` = n.`_hash`')})"
     late = f"{known('greatest(k.`_at`, k.`_until`) > n.`_at`')} AND NOT {said}"
     sql = f"{relations} SELECT count(*) FROM incoming AS n WHERE {late}"
-    return Guard(sql, "row(s) are older than what the table already holds of their key", reads_table=True)
+    return Guard(sql, "row(s) are older than what the table already holds of their key")
 
 
 def unique(write: Write) -> tuple[str, ...]:
@@ -368,6 +371,6 @@ def adds(write: Write) -> tuple[TableColumn, ...]:
 
 
 HISTORY = Mode(
-    "scd2_historical", statement, counts, changes, needs_keys=True, unique=unique, adds=adds, guards=guards,
-    metrics_source="mixed", stages=stages, plain_changes=plain_changes,
+    "scd2_historical", statement, counts, changes, needs_keys=True, unique=unique, adds=adds,
+    guards=guards, row_guards=row_guards, metrics_source="mixed", stages=stages, plain_changes=plain_changes,
 )  # fmt: skip

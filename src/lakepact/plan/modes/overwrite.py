@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from lakepact.contract.model import Write
 from lakepact.names import literal, quote, quoted
-from lakepact.plan.target import BATCH, Counted, Guard, Mode, Target, Written
+from lakepact.plan.target import BATCH, Counted, Mode, RowGuard, Target, Written
 
 
 def statement(target: Target) -> str:
@@ -21,12 +21,12 @@ def counts(commit: Counted | None, effects: Counted, accepted: int) -> Written:
     return Written(unchanged=accepted) if commit is None else Written(inserted=commit.get("numOutputRows", 0))
 
 
-def guards(target: Target) -> tuple[Guard, ...]:
+def row_guards(target: Target) -> tuple[RowGuard, ...]:
     """One partition is replaced by rows of that partition alone."""
     if not target.write.named_partition:
         return ()
-    others = f"SELECT count(*) FROM {BATCH} WHERE NOT coalesce({_partition(target.write)}, FALSE)"
-    return (Guard(others, f"row(s) do not belong to the partition {_partition(target.write)}"),)
+    others = f"NOT coalesce({_partition(target.write)}, FALSE)"
+    return (RowGuard(others, f"row(s) do not belong to the partition {_partition(target.write)}"),)
 
 
 def settings(write: Write) -> Mapping[str, str]:
@@ -38,4 +38,4 @@ def _partition(write: Write) -> str:
     return " AND ".join(f"{quote(column)} = {literal(value)}" for column, value in write.named_partition.items())
 
 
-OVERWRITE = Mode("scd0_overwrite", statement, counts, replaces=True, guards=guards, settings=settings)
+OVERWRITE = Mode("scd0_overwrite", statement, counts, replaces=True, row_guards=row_guards, settings=settings)

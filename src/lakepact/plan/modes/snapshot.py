@@ -72,7 +72,7 @@ def guards(target: Target) -> tuple[Guard, ...]:
     active = f"(SELECT count(*) FROM {target.table} WHERE `{ACTIVE}`)"
     gone = f"(SELECT count(*) {_vanished(target)})"
     sql = f"SELECT IF({gone} > {active} * {literal(ceiling)}, {gone}, 0)"
-    return (Guard(sql, f"active row(s) would disappear, more than the {ceiling:.1%} allowed", reads_table=True),)
+    return (Guard(sql, f"active row(s) would disappear, more than the {ceiling:.1%} allowed"),)
 
 
 def counts(commit: Counted | None, effects: Counted, accepted: int) -> Written:
