@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 
 from lakepact.errors import MachineError
@@ -191,7 +192,7 @@ def kafka() -> Iterator[Kafka]:
 def run_kafka() -> Iterator[Kafka]:
     """One process is broker and controller at once; its folder is gone when this ends."""
     try:
-        jars = fetch(BROKER, ())
+        jars = [*fetch(BROKER, ()), *(Path(pyspark.__file__).parent / "jars").glob("scala-library-*.jar")]
     except MachineError as error:
         raise MissingServerError(f"Kafka cannot be had: {error}") from error
     folder = Path(tempfile.mkdtemp(prefix="lakepact-kafka-"))

@@ -58,7 +58,7 @@ def test_a_stream_begins_where_it_ended(make_project: MakeProject, spark: Any, k
 def test_killed_and_resumed_each_message_lands_once(
     times: int, make_project: MakeProject, spark: Any, kafka: Kafka
 ) -> None:
-    topic, many = f"killed-{times}", 400
+    topic, many = f"killed-{times}", 50 * times
     kafka.send(spark, topic, [(None, json.dumps({"id": n, "v": 1})) for n in range(many)])
     contract = _contract(kafka, topic, {"mode": "scd0_append"}, max_offsets_per_trigger=10)
     project = make_project([contract])

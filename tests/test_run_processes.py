@@ -88,9 +88,7 @@ def _rows(project: Project, name: str) -> list[Any]:
     return [sorted(table), rejected]
 
 
-@pytest.mark.parametrize(
-    "step", [pytest.param(s, marks=[] if s in ("write", "balance") else pytest.mark.torture) for s in STEPS]
-)
+@pytest.mark.parametrize("step", [pytest.param(s, marks=[] if s == "write" else pytest.mark.torture) for s in STEPS])
 def test_killed_at_a_step_and_run_again(
     step: str, loaded: Path, undisturbed: dict[str, list[Any]], tmp_path: Path, spark: Any
 ) -> None:

@@ -25,11 +25,14 @@ TOPICS = ("subscribe", "subscribePattern", "assign")
 PAYLOADS = ("json", "text", "avro", "binary")
 DEFAULTS = {"includeHeaders": "true", "startingOffsets": "earliest"}
 # What each message brings beside its payload.
-BESIDE = (
-    "CAST(`key` AS STRING) AS `_key`", "`topic` AS `_topic`", "`partition` AS `_partition`", "`offset` AS `_offset`",
-    "`timestamp` AS `_timestamp`", "to_json(transform(`headers`, h -> named_struct('key', h.key, 'value', "
-    "CAST(h.value AS STRING)))) AS `_headers`",
-)  # fmt: skip
+BESIDE = {
+    "_key": "CAST(`key` AS STRING)",
+    "_topic": "`topic`",
+    "_partition": "`partition`",
+    "_offset": "`offset`",
+    "_timestamp": "`timestamp`",
+    "_headers": "to_json(transform(`headers`, h -> named_struct('key', h.key, 'value', CAST(h.value AS STRING))))",
+}
 # Spark's client, without the dependencies that Spark has itself or that cannot be had.
 PACKAGES = (
     "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0?transitive=false",
@@ -95,7 +98,9 @@ def payload(options: Options) -> str:
 
 def decode(options: Options, columns: Iterable[str]) -> str:
     """A SELECT over the messages, `encoded`: their payload as columns, and where each came from."""
-    return DECODERS[payload(options)](options, tuple(columns)) + f", {', '.join(BESIDE)}\nFROM `encoded`"
+    beside = ", ".join(f"{sql} AS {quote(name)}" for name, sql in BESIDE.items())
+    inside = tuple(name for name in columns if name not in BESIDE)
+    return f"{DECODERS[payload(options)](options, inside)}, {beside}\nFROM `encoded`"
 
 
 def keeps_corrupt(options: Options) -> bool:

@@ -28,8 +28,10 @@ packages, alone, excludes, folder = sys.argv[1:]
 builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
 builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
 builder = builder.config("spark.jars.packages", packages).config("spark.jars.ivy", folder)
-builder = builder.config("spark.jars", alone)
-builder.config("spark.jars.excludes", excludes).getOrCreate().stop()
+spark = builder.config("spark.jars.excludes", excludes).getOrCreate()
+for package in filter(None, alone.split(",")):
+    spark.sql(f"ADD JAR ivy://{package}")
+spark.stop()
 """
 
 
@@ -63,7 +65,7 @@ def _resolve(wanted: str, excludes: tuple[str, ...], folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as work:
         whole = [package for package in wanted.split(",") if "?" not in package]
-        alone = [f"ivy://{package}" for package in wanted.split(",") if "?" in package]
+        alone = [package for package in wanted.split(",") if "?" in package]
         command = [sys.executable, "-c", _RESOLVE, ",".join(whole), ",".join(alone), ",".join(excludes), work]
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
         found = sorted(Path(work, "jars").glob("*.jar"))

@@ -48,7 +48,8 @@ def open_stream(
     if source.path is not None:
         return _files(session, source, read, awaited, provider)
     if source.table is not None:
-        return _limited(session.readStream.format("delta"), source).table(read.tables[0].sql)
+        reader, table = _limited(session.readStream.format("delta"), source), read.tables[0]
+        return reader.load(table.path) if table.path else reader.table(table.sql)
     options = {key: secrets.resolve(value, provider, seen) for key, value in read.options.items()}
     if source.connector is None:
         raise PlanError([Problem("a query cannot be streamed; stream a table and transform it", "source.sql")])
