@@ -20,6 +20,9 @@ CONTRACTS = {
 }
 
 
+UNBORN = ("t", "t_quarantine")
+
+
 class StoppedError(Exception):
     pass
 
@@ -43,3 +46,13 @@ def test_a_stopped_run_is_made_good_by_the_next(mode: str, make_project: MakePro
         assert record.balanced
         assert [(row["id"], row["v"]) for row in api.rows(project, "s.t")] == [("a", 1), ("b", 2)]
         assert [row["id"] for row in api.rows(project, "s.t_quarantine")] == ["c"]
+
+
+def test_what_died_while_its_tables_were_made_is_made_again(make_project: MakeProject, spark: Any) -> None:
+    """Delta makes the folders of a log before its first commit, and takes them for a table."""
+    contract = {"table": "s.t", "source": {"path": "{path.landing}/in.csv"}, "columns": COLUMNS}
+    project = make_project([{**contract, "write": {"mode": "scd0_append"}}], {"landing/in.csv": "id,v\na,1\nc,x\n"})
+    for name in UNBORN:
+        (project.root / "warehouse" / "s.db" / name / "_delta_log" / "_staged_commits").mkdir(parents=True)
+    (record,) = api.run(project, spark=spark)
+    assert (record.rows.inserted, record.rows.quarantine_added) == (1, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -76,6 +77,18 @@ class LogTables:
         """The newest version of an application's transactions that the log holds."""
         delta = open_table(table)
         return None if delta is None else delta.transaction_version(app_id)
+
+    def make_way(self, table: TableRef) -> None:
+        """Clear away what a run left that died while it made this table: folders without a commit.
+
+        Delta takes them for a table. A folder that holds anything, also by now, cannot be removed like this.
+        """
+        path = table.path or ""
+        if "://" in path or open_table(table) is not None:
+            return
+        for folder in (Path(path) / "_delta_log" / "_staged_commits", Path(path) / "_delta_log"):
+            with contextlib.suppress(OSError):
+                folder.rmdir()
 
     def loaded(self, table: TableRef, kept: TableRef) -> Loaded:
         """The files that the table took in."""

@@ -50,6 +50,8 @@ class Tables(Protocol):
 
     def writer_of(self, table: TableRef, key: str) -> str | None: ...
 
+    def make_way(self, table: TableRef) -> None: ...
+
     def loaded(self, table: TableRef, kept: TableRef) -> Loaded: ...
 
 
@@ -105,6 +107,8 @@ def _keep_files(run: Run) -> None:
     plan, version = run.plan, run.outcome.version_after
     new = [LoadedFile(file, version or 0, plan.run.run_id) for file in plan.world.new_files or ()]
     exists = run.tables.state(plan.files_table) is not None
+    if not exists:
+        run.tables.make_way(plan.files_table)
     again_on_conflict(
         partial(keep_loaded, run.session, plan.files_table, [*plan.world.unkept_files, *new], exists), plan.retry
     )
@@ -222,6 +226,8 @@ def _show_batch(plan: Plan, session: SparkSession, batch: DataFrame) -> None:
 
 def _prepare(run: Run) -> None:
     note = commit_text(run.plan, run.outcome)
+    if run.plan.world.target is None:
+        run.tables.make_way(run.plan.target)
     for statement in run.plan.ddl:
         again_on_conflict(partial(commit, run.session, statement, note), SOON)
 
@@ -304,6 +310,8 @@ def _set_aside(run: Run) -> bool:
     quarantine = run.plan.quarantine
     assert quarantine is not None
     exists = run.tables.state(quarantine.table) is not None
+    if not exists:
+        run.tables.make_way(quarantine.table)
     for statement in quarantine.statements(exists):
         commit(run.session, statement, commit_text(run.plan, run.outcome))
     return not exists

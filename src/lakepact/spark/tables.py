@@ -60,6 +60,9 @@ class CatalogTables:
         found = [int(said[1]) for said in keys if said and said[0] == app_id]
         return max(found, default=None)
 
+    def make_way(self, table: TableRef) -> None:
+        """A catalog knows what was made and what was not."""
+
     def loaded(self, table: TableRef, kept: TableRef) -> Loaded:
         """The files that the table took in."""
         rows = self.spark.table(kept.sql).collect() if self.version(kept) >= 0 else []
