@@ -118,7 +118,7 @@ def test_the_table_example_needs_no_source_and_keeps_its_mask() -> None:
 def test_the_batch_example_lands_files_with_stamps() -> None:
     contract = load("dkops/ingestion/batch/vuelos_diarios.json")
     assert contract["table"] == "bronze.aeronautica.vuelos_raw"
-    assert contract["source"] == {"path": "/landing/vuelos_diarios", "format": "json"}
+    assert contract["source"] == {"path": "/landing/vuelos_diarios", "format": "json", "load_type": "incremental"}
     assert contract["transform"] == ({"stamp": ("ingested_at", "ingested_date", "source_file")},)
     assert [column["name"] for column in contract["columns"]] == ["vuelo_id", "estado", "updated_at"]
 
@@ -172,7 +172,7 @@ def test_a_missing_table_file_is_told_beside_the_other_problems(tmp_path: Path) 
     with pytest.raises(ContractError) as refused:
         load_contract(file)
     assert [problem.message.split(";")[0] for problem in refused.value.problems] == [
-        "is not supported yet",
+        "'y' is not supported",
         "no such file",
     ]
 

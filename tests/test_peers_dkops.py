@@ -61,6 +61,23 @@ def test_d1_a_second_file_of_a_day_leaves_the_rows_of_the_first(lake: Lake) -> N
 
 
 @pytest.mark.spark
+def test_d2_a_landing_file_is_loaded_once_whatever_the_day(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every run read the whole folder again, and the next day under another date."""
+    document = theirs(
+        lake.project.root, [*COLUMNS, {"name": "_ingested_date", "type": "DATE"}], {"partitions": ["_ingested_date"]},
+        load_type="incremental", source={"format": "csv", "path": "landing/day"},
+    )  # fmt: skip
+    lake.land("id,v,at\na,1,1\n", "day/a.csv")
+    late = datetime(2026, 1, 1, 23, 30, tzinfo=timezone.utc)
+    statuses = []
+    for clock in (late, late.replace(day=2)):
+        monkeypatch.setattr(jobs, "_now", lambda now=clock: now)
+        statuses.append(lake.run(document).status)
+    assert statuses == ["success", "skipped"]
+    assert [str(day) for (day,) in lake.rows("_ingested_date", table="c.s.t")] == ["2026-01-01"]
+
+
+@pytest.mark.spark
 def test_d2_a_file_that_lies_there_the_next_day_is_not_loaded_twice(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 from conftest import MakeProject
 from lakepact import api
 from lakepact.contract.project import Project
+from lakepact.errors import PlanError
 from lakepact.evidence.record import RunRecord
 
 pytestmark = pytest.mark.spark
@@ -155,3 +156,15 @@ def test_a_table_is_streamed_into_the_next(make_project: MakeProject, spark: Any
         _land(project, f"{number}.csv", f"{number},1")
         assert [r.pipeline for r in api.stream(project, spark=spark)] == ["s.t", "s.copy"]
     assert sorted(row["id"] for row in api.rows(project, "s.copy")) == [1, 2]
+
+
+def test_a_contract_is_run_or_streamed_not_both(make_project: MakeProject, spark: Any) -> None:
+    """Each keeps its own account of what was read."""
+    project = make_project([_contract(APPEND, load_type="streaming")])
+    _land(project, "a.csv", "1,1")
+    (record,) = api.run(project, spark=spark, raise_on_failure=False)
+    assert (record.error_class, record.status) == ("PlanError", "failed")
+    assert "--available-now" in (record.error or "")
+    project = make_project([_contract(APPEND)])
+    with pytest.raises(PlanError, match="say load_type: streaming"):
+        api.stream(project, spark=spark)

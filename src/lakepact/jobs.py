@@ -94,8 +94,9 @@ def run_one(
         transaction = _in_turn(contract, micro_batch, site) if micro_batch else _transaction(contract, site)
         world = world_of(contract, site.project, site.places, site.engine.tables.state)
         world = replace(world, transaction=transaction, given_view=given_view, streamed=micro_batch is not None)
-        if contract.source and contract.source.only_new and given_view is None:
-            world = _only_new(contract, site, world)
+        if given_view is None:
+            _not_streamed(contract)
+            world = _only_new(contract, site, world) if contract.source and contract.source.only_new else world
         plan = _plan(contract, site, world, window, run, outcome)
         run_plan(plan, site.engine, outcome)
     except LakepactError as known:
@@ -158,6 +159,13 @@ def _transaction(contract: Contract, site: Site) -> Transaction | None:
     if decision.action != "run":
         raise AlreadyWrittenError(decision.reason, writer=tables.writer_of(table, key))
     return decision.transaction
+
+
+def _not_streamed(contract: Contract) -> None:
+    """A run and a stream each keep their own account of what they read: one contract has one of them."""
+    if contract.source and contract.source.load_type == "streaming":
+        message = "is streamed: run it with --available-now or --stream, or say load_type: full or incremental"
+        raise PlanError([Problem(message, "source.load_type")])
 
 
 def _in_turn(contract: Contract, micro_batch: Transaction, site: Site) -> Transaction:

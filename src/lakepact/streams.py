@@ -89,6 +89,11 @@ def _started(stream: _Stream, every: str | None) -> Iterator[StreamingQuery]:
     contract, site = stream.contract, stream.site
     if contract.source is None:
         raise PlanError([Problem("needs a source to be streamed", contract.name)])
+    if contract.source.only_new:
+        message = (
+            f"{contract.source.load_type} files are loaded by a plain run; to stream them say load_type: streaming"
+        )
+        raise PlanError([Problem(message, "source.load_type", contract.name)])
     asked = asked_of_source(contract)
     read = decoded(read_for(contract.source, site.places.locate, site.places.path, None), contract.source, asked)
     session = new_session(site.engine.spark)

@@ -30,7 +30,9 @@ class Source(Part):
     filter: str | None = Field(None, description="rows for which this is not true are left out, and counted")
     window: SourceWindow | None = None
     load_type: LoadType = Field(
-        "full", description="full: all there is; incremental and cdc: of files, those that no run has loaded yet"
+        "full",
+        description="full: all there is; incremental and cdc: of files, those that no run has loaded yet; "
+        "streaming: what comes, by `run --available-now` or `run --stream`",
     )
     changed_files: Literal["fail", "reload", "ignore"] = Field(
         "fail", description="incremental: what becomes of a file that changed after it was loaded"
@@ -48,8 +50,8 @@ class Source(Part):
 
     @property
     def only_new(self) -> bool:
-        """Whether each file is loaded once."""
-        return self.path is not None and self.load_type != "full"
+        """Whether each file is loaded once, by runs that know which were."""
+        return self.path is not None and self.load_type in ("incremental", "cdc")
 
     @property
     def kind(self) -> str:

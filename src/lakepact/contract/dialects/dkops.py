@@ -15,7 +15,9 @@ Document = dict[str, Any]
 Read = Callable[[str], Any]
 Keys = dict[str, tuple[str, ...]]
 
-LOADS = {"full": "scd0_overwrite", "incremental": "scd0_append", "cdc": "scd0_append"}
+LOADS = {
+    "full": "scd0_overwrite", "incremental": "scd0_append", "cdc": "scd0_append", "streaming": "scd0_append",
+}  # fmt: skip
 STRATEGIES = ("full_merge", "cdc_merge", "incremental_replace", "append_dedup")
 OWN_ORDER = ("cdc_merge", "append_dedup")  # modes that find a key's latest or first row by themselves
 STAMPS = ("ingested_at", "ingested_date", "source_file")
@@ -34,10 +36,12 @@ TABLE: Keys = {
     "properties": (),
 }  # fmt: skip
 BRONZE: Keys = {
-    "": ("description", "enabled", "ingest_type", "load_type", "source", "destination_contract", "metadata"),
+    "": (
+        "description", "enabled", "ingest_type", "load_type", "source", "destination_contract", "metadata", "trigger",
+    ),
     "source": ("format", "path", "options"),
     "metadata": (*(f"add_{stamp}" for stamp in STAMPS), "add_silver_timestamps"),
-}
+}  # fmt: skip
 SILVER: Keys = {
     "": (*BRONZE[""], "source_contract", "strategy", "merge_keys", "watermark_col", "filter"),
     "source": ("format",),
@@ -51,16 +55,16 @@ FLAGS = {
 VALUES = {
     "type": ("MANAGED", "EXTERNAL"),
     "format": ("DELTA",),
-    "ingest_type": ("batch",),
+    "ingest_type": ("batch", "streaming"),
+    "trigger": ("available_now", "continuous"),
     "load_type": tuple(LOADS),
     "strategy": STRATEGIES,
 }
-# Notes; a contract goes by its table's name; declared columns are added without being asked.
-LEFT_OUT = {"_doc", "columns[]._doc", "name", "merge_schema"}
+# Notes; contract and checkpoint go by the table's name; declared columns are added without being asked.
+LEFT_OUT = {"_doc", "columns[]._doc", "name", "merge_schema", "checkpoint_suffix"}
 # What a native contract cannot say yet.
 LATER = {
-    "permissions", "columns[].default", "trigger", "checkpoint_suffix", "source.kafka", "source.schema",
-    "metadata.add_kafka_metadata",
+    "permissions", "columns[].default", "source.kafka", "source.schema", "metadata.add_kafka_metadata",
 }  # fmt: skip
 
 
@@ -138,8 +142,13 @@ def _stamped(native: Document, flags: Document, promotes: bool) -> Document:
 
 
 def _landing(document: Document) -> Document:
-    mode = LOADS[document.get("load_type", "incremental")]
-    return {"layer": "bronze", "source": {"format": "json", **document["source"]}, "write": {"mode": mode}}
+    load = "streaming" if document.get("ingest_type") == "streaming" else document.get("load_type", "incremental")
+    how = {} if load == "full" else {"load_type": load}
+    return {
+        "layer": "bronze",
+        "source": {"format": "json", **document["source"], **how},
+        "write": {"mode": LOADS[load]},
+    }
 
 
 def _promotion(document: Document, source: Document) -> Document:
