@@ -261,3 +261,31 @@ def _together(works: list[Any]) -> list[RunRecord]:
         thread.join()
     assert len(found) == len(works), "a run raised"
     return found
+
+
+# ------------------------------------------------------------------ keys that stand twice
+
+
+@pytest.mark.parametrize("mode", ["scd1_upsert", "scd1_hash_diff", "snapshot_soft_delete"])
+def test_doubles_are_found_while_typed_files_are_compared(mode: str, make_project: MakeProject, spark: Any) -> None:
+    """Also of rows that say nothing new, and named by value; rows of other keys are counted as ever."""
+    project = make_project([])
+    landing = str(project.root / "landing" / "in")
+    source = {"path": landing, "format": "parquet", "complete": True}
+    project = make_project([{**contract(mode=mode, keys="id"), "source": source}])
+
+    def land(*rows: tuple[str, int]) -> RunRecord:
+        frame = spark.createDataFrame(list(rows), "id STRING, v INT").coalesce(1)
+        frame.write.mode("overwrite").parquet(landing)
+        return api.run(project, spark=spark, raise_on_failure=False)[0]
+
+    land(("a", 1), ("b", 1))
+    refused = land(("a", 1), ("a", 1), ("b", 2))
+    assert (refused.error_class, refused.version_after) == ("QualityError", None)
+    assert "id stands more than once; a" in (refused.error or "")
+    assert values(project) == [("a", 1), ("b", 1)]
+    made = api.plan_of(api.contracts(project)[0], project)
+    assert not made.finds_doubles, "without a look at the source nobody knows that nothing is rejected"
+    good = land(("a", 1), ("b", 2), ("c", 1))
+    assert (good.rows.inserted, good.rows.updated, good.rows.unchanged) == (1, 1, 1)
+    assert {e.rule: e.success for e in good.expectations} == {"unique_keys": True}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -53,6 +54,8 @@ def test_what_died_while_its_tables_were_made_is_made_again(make_project: MakePr
     contract = {"table": "s.t", "source": {"path": "{path.landing}/in.csv"}, "columns": COLUMNS}
     project = make_project([{**contract, "write": {"mode": "scd0_append"}}], {"landing/in.csv": "id,v\na,1\nc,x\n"})
     for name in UNBORN:
-        (project.root / "warehouse" / "s.db" / name / "_delta_log" / "_staged_commits").mkdir(parents=True)
+        log = project.root / "warehouse" / "s.db" / name / "_delta_log"
+        (log / "_staged_commits").mkdir(parents=True)
+        os.utime(log, (1_700_000_000, 1_700_000_000))
     (record,) = api.run(project, spark=spark)
     assert (record.rows.inserted, record.rows.quarantine_added) == (1, 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 RECENT = 1000
+# Seconds in which Delta surely gets from the folders of a new table to its first commit.
+MAKING = 10.0
 _SPARK_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
 
 
@@ -81,14 +84,20 @@ class LogTables:
     def make_way(self, table: TableRef) -> None:
         """Clear away what a run left that died while it made this table: folders without a commit.
 
-        Delta takes them for a table. A folder that holds anything, also by now, cannot be removed like this.
+        Delta takes them for a table. They may also be those of a run that is just making it, so they must have lain
+        there for a while; and a folder that holds anything by now cannot be removed like this.
         """
         path = table.path or ""
-        if "://" in path or open_table(table) is not None:
-            return
-        for folder in (Path(path) / "_delta_log" / "_staged_commits", Path(path) / "_delta_log"):
+        log = Path(path) / "_delta_log"
+        while "://" not in path and log.is_dir() and open_table(table) is None:
             with contextlib.suppress(OSError):
-                folder.rmdir()
+                if time.time() - log.stat().st_mtime < MAKING:
+                    time.sleep(MAKING / 20)
+                    continue
+                for folder in (log / "_staged_commits", log):
+                    if folder.is_dir():
+                        folder.rmdir()
+            return
 
     def loaded(self, table: TableRef, kept: TableRef) -> Loaded:
         """The files that the table took in."""
