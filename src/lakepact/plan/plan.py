@@ -71,7 +71,6 @@ class Plan:
     rules: tuple[AnyRule, ...]
     accepted: str
     count: str
-    finds_doubles: bool
     materialise: bool
     keeps: bool
     refuse_empty: bool
@@ -147,17 +146,14 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
     batch = tuple(rule for rule in rules if isinstance(rule, BatchRule))
     mode, table = MODES[contract.write.mode], places.locate(contract.name)
     rejects, small = any(rule.action == "quarantine" for rule in rows), _is_small(world)
-    straight = mode.straight is not None and _goes_straight(contract.write, small)
-    keeps = _keeps(contract, rules, read, world)
-    compares = mode.changes is not None and not straight and not keeps and world.target is not None
-    finds = compares and _finds_doubles(contract.write, mode, rules)
     tells = read.tells_file or (read.of_files and (rejects or _speaks_of_files(contract)))
     read = replace(read, tells_file=tells)
-    target = Target(table.sql, columns, contract.write, run, rejects, small, finds)
+    target = Target(table.sql, columns, contract.write, run, rejects, small)
     skip = _skips_unchanged(contract.write, mode, read)
     judgement = judge(contract, columns, rows, batch, _guarded_keys(contract.write), read, run, exact)
     print_ = fingerprint(contract)
-    row_guards = mode.row_guards(target)
+    keeps, row_guards = _keeps(contract, rules, read, world), mode.row_guards(target)
+    straight = mode.straight is not None and _goes_straight(contract.write, small)
     return Plan(
         contract=contract,
         fingerprint=print_,
@@ -170,8 +166,7 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
         judgement=judgement,
         rules=rules,
         accepted=f"SELECT {quoted(c.name for c in columns)} FROM `judged` WHERE {ACCEPTED}",
-        count=_count(judgement, () if finds else rules, row_guards, skip, keeps),
-        finds_doubles=finds,
+        count=_count(judgement, rules, row_guards, skip, keeps),
         keeps=keeps,
         materialise=skip or not world.observes_writes or _needs_batch_first(contract, rules, row_guards, mode, read),
         refuse_empty=(mode.replaces or mode.complete) and not contract.write.allow_empty and bool(world.target),
@@ -292,13 +287,6 @@ def _keeps(contract: Contract, rules: tuple[AnyRule, ...], read: Read, world: Wo
     rejects = any(rule.action == "quarantine" for rule in rules) or deduplication(contract) is not None
     same = (read.columnar or read.pinned) and not any(tells_the_time(text) for text in _expressions(contract))
     return rejects or not same or bool(contract.transform and contract.transform[0].sql) or not world.observes_writes
-
-
-def _finds_doubles(write: Write, mode: Mode, rules: tuple[AnyRule, ...]) -> bool:
-    """Whether the comparison with the table may look for doubles by the way: where that is all there is to ask."""
-    asked = [rule for rule in rules if isinstance(rule, KeyRule)]
-    only = len(asked) == 1 and asked[0].action == "fail" and asked[0].keys == mode.unique(write)
-    return mode.finds_doubles and only and not write.append_versions
 
 
 def _count(

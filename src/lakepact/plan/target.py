@@ -13,7 +13,6 @@ from lakepact.plan.state import RunIdentity
 BATCH = "`accepted`"
 CHANGES = "`changes`"
 EFFECT = "`_effect`"
-DOUBLE = "double"
 PARTITIONS = "`lakepact_partitions`"
 
 
@@ -21,8 +20,7 @@ PARTITIONS = "`lakepact_partitions`"
 class Target:
     """The table to write, as SQL sees it, the batch's columns, and how the contract wants them written.
 
-    small          the batch is small beside the table
-    finds_doubles  keys that stand twice are found while batch and table are compared
+    `small` says that the batch is small beside the table.
     """
 
     table: str
@@ -31,7 +29,6 @@ class Target:
     run: RunIdentity
     rejects: bool = True
     small: bool = False
-    finds_doubles: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -102,20 +99,6 @@ class Target:
         return f" AND (t.{sequence} IS NULL OR s.{sequence} >= t.{sequence})"
 
     @property
-    def rows(self) -> str:
-        """The batch for a comparison by key: to count a key's rows there costs no reading and no sorting of its own."""
-        times = f"count(*) OVER (PARTITION BY {quoted(self.keys)}) AS `_times`"
-        return f"(SELECT *, {times} FROM {BATCH})" if self.finds_doubles else BATCH
-
-    def effect(self, effect: str) -> str:
-        """What becomes of a row; one whose key stands twice is a double, and stops the write."""
-        return f"IF(s.`_times` > 1, '{DOUBLE}', {effect})" if self.finds_doubles else effect
-
-    @property
-    def or_double(self) -> str:
-        return " OR s.`_times` > 1" if self.finds_doubles else ""
-
-    @property
     def is_new(self) -> str:
         """True after a left join where the table has no row with the key."""
         return f"t.{quote(self.keys[0])} IS NULL"
@@ -163,7 +146,6 @@ class Mode:
     changes    a SELECT of what must change, each row with its `_effect`; it is kept and counted first,
                and where it is empty nothing is written
     stages     named SELECTs that are kept one after the other, for the changes to be made of
-    finds_doubles  whether the changes can tell keys that stand twice in the batch
     plain_changes  the changes where the last stage has no rows
     counts     what became of the accepted rows, from what the commit reported (None: no commit), what the
                changes counted by effect, and how many rows were accepted
@@ -188,7 +170,6 @@ class Mode:
     straight: Callable[[Target], str] | None = None
     stages: Callable[[Target], tuple[tuple[str, str], ...]] = lambda target: ()
     plain_changes: Callable[[Target], str] | None = None
-    finds_doubles: bool = False
     settings: Callable[[Write], Mapping[str, str]] = field(default=lambda write: {})
 
 

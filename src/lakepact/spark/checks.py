@@ -48,18 +48,11 @@ def _required(plan: Plan, source: DataFrame, outcome: Outcome) -> None:
 def check(plan: Plan, session: SparkSession, outcome: Outcome) -> None:
     """Rules, keys, guards and gates; what stops the write is told with all its reasons."""
     for rule in plan.key_rules:
-        known = 0 if plan.finds_doubles else outcome.counts.pop(doubles(rule), None)
+        known = outcome.counts.pop(doubles(rule), None)
         outcome.doubles[rule.name] = [] if known == 0 else _doubles(plan, session, rule)
     _ask(plan.first_guards, session, outcome)
     if plan.refuse_empty and not plan.materialise and not session.sql(plan.probe).take(1):
         outcome.counts["accepted"] = 0
-    _stop(plan, outcome)
-
-
-def stop_for_doubles(plan: Plan, session: SparkSession, outcome: Outcome) -> None:
-    """The comparison with the table met keys that stand twice: say which."""
-    for rule in plan.key_rules:
-        outcome.doubles[rule.name] = _doubles(plan, session, rule)
     _stop(plan, outcome)
 
 

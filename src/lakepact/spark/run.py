@@ -21,9 +21,9 @@ from lakepact.plan.loaded import Loaded, LoadedFile
 from lakepact.plan.outcome import FATES, Outcome, imbalance, what_was_written
 from lakepact.plan.plan import Plan
 from lakepact.plan.state import Commit, TableState, Transaction
-from lakepact.plan.target import DOUBLE, total
+from lakepact.plan.target import total
 from lakepact.secrets import Provider
-from lakepact.spark.checks import check, check_again, look_for_columns, parse_expressions, stop_for_doubles
+from lakepact.spark.checks import check, check_again, look_for_columns, parse_expressions
 from lakepact.spark.commit import SOON, TableMovedError, again_on_conflict, commit
 from lakepact.spark.files import keep_loaded
 from lakepact.spark.maintain import tidy_up
@@ -324,8 +324,6 @@ def _has_changes(run: Run) -> bool:
         return not holds_same_rows(plan, outcome)
     _changes(run, plan.changes).createOrReplaceTempView("changes")
     found = {row[0]: int(row[1]) for row in run.session.sql(COUNT_EFFECTS).collect() if row[0]}
-    if found.pop(DOUBLE, 0):
-        stop_for_doubles(plan, run.session, outcome)
     for statement in plan.find_partitions if found else ():
         run.session.sql(statement)
     outcome.effects = total(outcome.effects if outcome.commits else {}, found)

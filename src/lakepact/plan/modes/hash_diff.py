@@ -25,8 +25,7 @@ HASH = "row_hash"
 
 def changes(target: Target) -> str:
     names = quoted(target.names, "s.")
-    hashed = f"(SELECT *, {_hash(target)} AS `{HASH}` FROM {target.rows}) AS s"
-    effect = target.effect(f"IF({target.is_new}, 'insert', 'update')")
+    hashed = f"(SELECT *, {_hash(target)} AS `{HASH}` FROM {BATCH}) AS s"
     if target.write.append_versions:
         return (
             f"SELECT {names}, s.`{HASH}`, 'insert' AS {EFFECT} FROM {hashed}\n"
@@ -34,10 +33,10 @@ def changes(target: Target) -> str:
             f"WHERE {target.is_new} OR (NOT t.`{HASH}` <=> s.`{HASH}` AND NOT EXISTS ({_same_version(target)}))"
         )
     return (
-        f"SELECT {names}, s.`{HASH}`, {effect} AS {EFFECT}{target.was_in}\n"
+        f"SELECT {names}, s.`{HASH}`, IF({target.is_new}, 'insert', 'update') AS {EFFECT}{target.was_in}\n"
         f"FROM {hashed}\n"
         f"LEFT JOIN {target.table} AS t ON {target.on_keys}\n"
-        f"WHERE {target.is_new} OR (NOT t.`{HASH}` <=> s.`{HASH}`{target.not_older}){target.or_double}"
+        f"WHERE {target.is_new} OR (NOT t.`{HASH}` <=> s.`{HASH}`{target.not_older})"
     )
 
 
@@ -98,6 +97,5 @@ def adds(write: Write) -> tuple[TableColumn, ...]:
 
 
 HASH_DIFF = Mode(
-    "scd1_hash_diff", statement, counts, changes, needs_keys=True, unique=write_keys, adds=adds, straight=straight,
-    finds_doubles=True,
-)  # fmt: skip
+    "scd1_hash_diff", statement, counts, changes, needs_keys=True, unique=write_keys, adds=adds, straight=straight
+)

@@ -28,13 +28,12 @@ def changes(target: Target) -> str:
         for n in target.names
     )
     gone = f"s.{quote(target.keys[0])} IS NULL"
-    effect = f"CASE WHEN {gone} THEN 'soft_delete' WHEN {target.is_new} THEN 'insert' ELSE 'update' END"
     return (
         f"SELECT {names},\n"
-        f"  {target.effect(effect)} AS {EFFECT}\n"
-        f"FROM {target.rows} AS s FULL JOIN {target.table} AS t ON {target.on_keys}\n"
+        f"  CASE WHEN {gone} THEN 'soft_delete' WHEN {target.is_new} THEN 'insert' ELSE 'update' END AS {EFFECT}\n"
+        f"FROM {BATCH} AS s FULL JOIN {target.table} AS t ON {target.on_keys}\n"
         f"WHERE {target.is_new} OR IF({gone}, t.`{ACTIVE}`{_not_rejected(target)},\n"
-        f"  NOT t.`{ACTIVE}` OR NOT ({same(target.compared, 't', 's')})){target.or_double}"
+        f"  NOT t.`{ACTIVE}` OR NOT ({same(target.compared, 't', 's')}))"
     )
 
 
@@ -93,5 +92,5 @@ def adds(write: Write) -> tuple[TableColumn, ...]:
 
 SNAPSHOT = Mode(
     "snapshot_soft_delete", statement, counts, changes, needs_keys=True, complete=True, unique=write_keys,
-    adds=adds, guards=guards, metrics_source="mixed", finds_doubles=True,
+    adds=adds, guards=guards, metrics_source="mixed",
 )  # fmt: skip

@@ -19,11 +19,10 @@ from lakepact.plan.target import (
 def changes(target: Target) -> str:
     """What the table does not hold yet; a row that is older than the table's is no change."""
     differs = f"NOT ({same(target.compared, 't', 's')})" + target.not_older
-    effect = target.effect(f"IF({target.is_new}, 'insert', 'update')")
     return (
-        f"SELECT {quoted(target.names, 's.')}, {effect} AS {EFFECT}{target.was_in}\n"
-        f"FROM {target.rows} AS s LEFT JOIN {target.table} AS t ON {target.on_keys}\n"
-        f"WHERE {target.is_new} OR ({differs}){target.or_double}"
+        f"SELECT {quoted(target.names, 's.')}, IF({target.is_new}, 'insert', 'update') AS {EFFECT}{target.was_in}\n"
+        f"FROM {BATCH} AS s LEFT JOIN {target.table} AS t ON {target.on_keys}\n"
+        f"WHERE {target.is_new} OR ({differs})"
     )
 
 
@@ -47,7 +46,4 @@ def statement(target: Target) -> str:
     )
 
 
-UPSERT = Mode(
-    "scd1_upsert", statement, merge_counts, changes, needs_keys=True, unique=write_keys, straight=straight,
-    finds_doubles=True,
-)  # fmt: skip
+UPSERT = Mode("scd1_upsert", statement, merge_counts, changes, needs_keys=True, unique=write_keys, straight=straight)
