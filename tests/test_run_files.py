@@ -12,7 +12,7 @@ import pytest
 from conftest import MakeProject
 from lakepact import api
 from lakepact.contract.project import Project
-from lakepact.errors import PlanError
+from lakepact.errors import EngineError, PlanError
 from lakepact.evidence.record import RunRecord
 
 pytestmark = pytest.mark.spark
@@ -168,3 +168,9 @@ def test_a_contract_is_run_or_streamed_not_both(make_project: MakeProject, spark
     project = make_project([_contract(APPEND)])
     with pytest.raises(PlanError, match="say load_type: streaming"):
         api.stream(project, spark=spark)
+
+
+def test_a_stream_that_cannot_begin_says_why(make_project: MakeProject, spark: Any) -> None:
+    contract = _contract(APPEND, load_type="streaming", format="no-such-format")
+    with pytest.raises(EngineError, match="no-such-format"):
+        api.stream(make_project([contract]), spark=spark)

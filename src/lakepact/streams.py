@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from lakepact.contract.model import Contract
 from lakepact.driver.order import held_back
-from lakepact.errors import LakepactError, LakepactExecutionError, PlanError, Problem
+from lakepact.errors import EngineError, LakepactExecutionError, PlanError, Problem
 from lakepact.evidence.record import RunRecord
 from lakepact.jobs import Site, Watch, run_one, shared, skipped
 from lakepact.plan.idempotency import app_id
 from lakepact.plan.read import decoded, read_for
 from lakepact.plan.state import Transaction
 from lakepact.plan.transform import asked_of_source
+from lakepact.secrets import hide
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -30,6 +31,7 @@ class _Stream:
     site: Site
     watch: Watch
     records: list[RunRecord] = field(default_factory=list)
+    secrets: list[str] = field(default_factory=list)
 
     def take(self, batch: DataFrame, number: int, stream: str) -> None:
         """A micro-batch that fails stops its stream, which begins with it again."""
@@ -65,19 +67,25 @@ def _in_turn(selected: list[Contract], site: Site, watch: Watch) -> list[RunReco
 
 
 def _drain(stream: _Stream) -> list[RunRecord]:
-    with _started(stream, None) as query:
-        _wait(query, stream)
+    with _failures(stream), _started(stream, None) as query:
+        query.awaitTermination()
     return stream.records
 
 
 def _together(selected: list[Contract], site: Site, watch: Watch, every: str) -> list[RunRecord]:
+    from pyspark.errors import PySparkException
+
     streams = [_Stream(contract, site, watch) for contract in selected]
     with contextlib.ExitStack() as open_streams, contextlib.suppress(KeyboardInterrupt):
-        queries = [open_streams.enter_context(_started(stream, every)) for stream in streams]
-        site.engine.spark.streams.awaitAnyTermination()
+        queries = []
+        for stream in streams:
+            with _failures(stream):
+                queries.append(open_streams.enter_context(_started(stream, every)))
+        with contextlib.suppress(PySparkException):  # told below, by the stream that ended
+            site.engine.spark.streams.awaitAnyTermination()
         for query, stream in zip(queries, streams, strict=True):
-            if not query.isActive:
-                _wait(query, stream)
+            with _failures(stream):
+                _ = query.isActive or query.awaitTermination()
     return [record for stream in streams for record in stream.records]
 
 
@@ -97,7 +105,7 @@ def _started(stream: _Stream, every: str | None) -> Iterator[StreamingQuery]:
     asked = asked_of_source(contract)
     read = decoded(read_for(contract.source, site.places.locate, site.places.path, None), contract.source, asked)
     session = new_session(site.engine.spark)
-    frame = open_stream(session, contract.source, read, asked, site.engine.provider)
+    frame = open_stream(session, contract.source, read, asked, site.engine.provider, stream.secrets)
     folder = f"{site.project.place(site.project.environment.checkpoints).rstrip('/')}/{contract.name}"
     query = start_stream(frame, folder, every, stream.take)
     try:
@@ -106,15 +114,16 @@ def _started(stream: _Stream, every: str | None) -> Iterator[StreamingQuery]:
         query.stop()
 
 
-def _wait(query: StreamingQuery, stream: _Stream) -> None:
-    """To its end; a failure that left a record is told by it."""
+@contextlib.contextmanager
+def _failures(stream: _Stream) -> Iterator[None]:
+    """A failure that left a record is told by it; any other is told here, without secrets."""
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     from lakepact.spark.failures import engine_error
 
     try:
-        query.awaitTermination()
-    except PySparkException as error:
+        yield
+    except (PySparkException, Py4JError) as error:
         if not stream.records or stream.records[-1].ok:
-            failure: LakepactError = engine_error(error)
-            raise failure from error
+            raise EngineError(hide(str(engine_error(error)), stream.secrets)) from error

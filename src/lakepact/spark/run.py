@@ -106,9 +106,7 @@ def _keep_files(run: Run) -> None:
     """What the commits say of files is written down, for commits are forgotten one day."""
     plan, version = run.plan, run.outcome.version_after
     new = [LoadedFile(file, version or 0, plan.run.run_id) for file in plan.world.new_files or ()]
-    exists = run.tables.state(plan.files_table) is not None
-    if not exists:
-        run.tables.make_way(plan.files_table)
+    exists = _is_there(run, plan.files_table)
     again_on_conflict(
         partial(keep_loaded, run.session, plan.files_table, [*plan.world.unkept_files, *new], exists), plan.retry
     )
@@ -309,12 +307,18 @@ def _set_aside(run: Run) -> bool:
     """The first rejected rows make their table; where another run was faster they are added to its."""
     quarantine = run.plan.quarantine
     assert quarantine is not None
-    exists = run.tables.state(quarantine.table) is not None
-    if not exists:
-        run.tables.make_way(quarantine.table)
+    exists = _is_there(run, quarantine.table)
     for statement in quarantine.statements(exists):
         commit(run.session, statement, commit_text(run.plan, run.outcome))
     return not exists
+
+
+def _is_there(run: Run, table: TableRef) -> bool:
+    """Whether a table beside exists; where it does not, nothing is left in its way."""
+    there = run.tables.state(table) is not None
+    if not there:
+        run.tables.make_way(table)
+    return there
 
 
 def _has_changes(run: Run) -> bool:

@@ -41,12 +41,11 @@ def start_stream(frame: DataFrame, checkpoint: str, every: str | None, take: Tak
 
 
 def open_stream(
-    session: SparkSession, source: Source, read: Read, awaited: tuple[str, ...], provider: Provider
+    session: SparkSession, source: Source, read: Read, awaited: tuple[str, ...], provider: Provider, seen: list[str]
 ) -> DataFrame:
     """The source as an endless table, with the columns that a batch of it has; `awaited`, where no file came yet."""
-    seen: list[str] = []
     if source.path is not None:
-        return _files(session, source, read, awaited, provider)
+        return _files(session, source, read, awaited, provider, seen)
     if source.table is not None:
         reader, table = _limited(session.readStream.format("delta"), source), read.tables[0]
         return reader.load(table.path) if table.path else reader.table(table.sql)
@@ -57,10 +56,9 @@ def open_stream(
 
 
 def _files(
-    session: SparkSession, source: Source, read: Read, awaited: tuple[str, ...], provider: Provider
+    session: SparkSession, source: Source, read: Read, awaited: tuple[str, ...], provider: Provider, seen: list[str]
 ) -> DataFrame:
     """A stream must know its columns before the first file: they are those of the files that are there."""
-    seen: list[str] = []
     schema = _schema(session, read, awaited, provider)
     options = {key: secrets.resolve(value, provider, seen) for key, value in read.options.items()}
     reader = session.readStream.format(read.format).options(**options).schema(schema)
