@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import yaml
 
 from lakepact import api
 from lakepact.contract.project import Project, SparkSettings
+from lakepact.evidence.record import RunRecord
 from lakepact.plan.jdbc import DRIVERS
 from lakepact.plan.kafka import PACKAGES as KAFKA
 
@@ -54,21 +57,31 @@ MakeProject = Callable[..., Project]
 
 @pytest.fixture
 def make_project(tmp_path: Path) -> MakeProject:
+    return partial(project_in, tmp_path)
+
+
+def project_in(
+    folder: Path, contracts: list[dict[str, Any]], files: dict[str, str] | None = None, **settings: Any
+) -> Project:
     """A project folder from contracts (documents) and files (texts)."""
+    document = {"name": "test", "environments": {"local": {"paths": {"landing": "landing"}}}, **settings}
+    (folder / "contracts").mkdir(parents=True, exist_ok=True)
+    (folder / "lakepact.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
+    for number, contract in enumerate(contracts):
+        text = yaml.safe_dump(contract, sort_keys=False)
+        (folder / "contracts" / f"c{number}.yaml").write_text(text, encoding="utf-8")
+    for name, text in (files or {}).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(text.encode() if isinstance(text, str) else text)
+    return api.open_project(folder)
 
-    def make(contracts: list[dict[str, Any]], files: dict[str, str] | None = None, **settings: Any) -> Project:
-        document = {"name": "test", "environments": {"local": {"paths": {"landing": "landing"}}}, **settings}
-        (tmp_path / "lakepact.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
-        (tmp_path / "contracts").mkdir(exist_ok=True)
-        for number, contract in enumerate(contracts):
-            text = yaml.safe_dump(contract, sort_keys=False)
-            (tmp_path / "contracts" / f"c{number}.yaml").write_text(text, encoding="utf-8")
-        for name, text in (files or {}).items():
-            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / name).write_bytes(text.encode() if isinstance(text, str) else text)
-        return api.open_project(tmp_path)
 
-    return make
+def run_at_once(project: Project, spark: Any) -> list[RunRecord]:
+    """Contracts that do not read each other, several at a time: a small run waits a lot."""
+    names = [contract.name for contract in api.contracts(project)]
+    with ThreadPoolExecutor(4) as pool:
+        found = pool.map(lambda name: api.run(project, [name], spark=spark), names)
+        return [record for records in found for record in records]
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from conftest import run_at_once
 from lakepact import api
 from lakepact.contract.project import Project
 
@@ -66,7 +67,7 @@ def _batch(folder: Path, number: int, text: str) -> Project:
 def loaded(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Path:
     """Tables of every mode after a first batch."""
     folder = tmp_path_factory.mktemp("loaded") / "lake"
-    api.run(_batch(folder, 1, FIRST), spark=spark)
+    run_at_once(_batch(folder, 1, FIRST), spark)
     return folder
 
 
@@ -75,7 +76,7 @@ def undisturbed(loaded: Path, tmp_path_factory: pytest.TempPathFactory, spark: A
     folder = tmp_path_factory.mktemp("undisturbed") / "lake"
     shutil.copytree(loaded, folder)
     project = _batch(folder, 2, SECOND)
-    api.run(project, spark=spark)
+    run_at_once(project, spark)
     return {name: _rows(project, name) for name in WRITES}
 
 
@@ -100,7 +101,7 @@ def test_killed_at_a_step_and_run_again(
         assert child.stdout is not None
         assert child.stdout.readline().strip() == "ready"
         os.killpg(child.pid, signal.SIGKILL)
-    records = api.run(project, spark=spark)
+    records = run_at_once(project, spark)
     assert all(record.ok for record in records)
     assert {name: _rows(project, name) for name in WRITES} == undisturbed
 
