@@ -37,6 +37,7 @@ MODES = {
     "snapshot_soft_delete": "snapshot_soft_delete",
     "cdc_merge": "cdc_merge",
     "append_dedup": "append_dedup",
+    "auto_cdc": "cdc_merge",
     "append": "scd0_append",
     "overwrite": "scd0_overwrite",
     "upsert": "scd1_upsert",
@@ -279,7 +280,9 @@ class Write(Part):
     effective_from: ColumnName | None = Field(None, description="history: when a row became true; default: now")
     track: Names = Field((), description="history: columns whose change makes a version; default: all but keys")
     late: Literal["apply", "ignore", "reject"] = Field("apply", description="history: what becomes of late rows")
-    apply_as_deletes: str | None = Field(None, description="history: rows for which this is true end their key")
+    apply_as_deletes: str | None = Field(
+        None, description="history, cdc: rows for which this is true end their key; cdc then needs no op_column"
+    )
     restate_from: Instant | None = Field(
         None,
         description="history: from this moment on the batch is the truth, and what the table says of it is forgotten",
@@ -289,11 +292,23 @@ class Write(Part):
         None, ge=0, le=1, description="snapshot: at most this share of the active rows may disappear"
     )
     hard_delete: StrictBool = Field(False, description="snapshot, cdc: rows are deleted, not marked")
-    op_column: ColumnName = Field("op_type", description="cdc: the column that says what happened")
+    op_column: ColumnName | None = Field(
+        "op_type", description="cdc: the column that says what happened; null: every row is an upsert"
+    )
     op_codes: dict[str, Operation] = Field(
         default_factory=lambda: dict(OPERATIONS), description="cdc: what codes mean; case does not matter"
     )
     deleted_column: ColumnName = Field("is_deleted", description="cdc: the mark of a deleted row")
+    apply_as_truncates: str | None = Field(
+        None, description="cdc: a row for which this is true ends every key; it needs no key itself"
+    )
+    except_column_list: Names = Field((), description="cdc: columns of the events that the table does not keep")
+    stored_as_scd_type: Literal[1, 2] = Field(1, description="cdc: 1 keeps the latest state, 2 every version")
+    track_history_column_list: Names = Field(
+        (), description="cdc, type 2: columns whose change makes a version; default: all but the keys"
+    )
+    track_history_except_column_list: Names = Field((), description="cdc, type 2: columns whose change makes none")
+    ignore_null_updates: StrictBool = Field(False, description="cdc: an event changes only columns it has a value for")
     null_keys: Literal["fail", "keep"] = Field("fail", description="append_dedup: rows without a key")
     allow_empty: StrictBool = Field(False, description="true: an empty source may replace the table")
     skip_unchanged: StrictBool | None = Field(
@@ -313,6 +328,17 @@ class Write(Part):
         if self.partition_column is None or self.partition_value is None:
             return self.partition
         return {**self.partition, self.partition_column: self.partition_value}
+
+    @property
+    def keeps_versions(self) -> bool:
+        """Whether change events are kept as versions."""
+        return self.stored_as_scd_type == 2
+
+    @property
+    def says_operations(self) -> bool:
+        """Whether a column of the events says what happened; a predicate may say it instead."""
+        given = "op_column" in self.model_fields_set or self.apply_as_deletes is None
+        return self.mode == "cdc_merge" and self.op_column is not None and given
 
     @property
     def policy(self) -> IdempotencyPolicy:

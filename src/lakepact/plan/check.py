@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from lakepact.contract.model import Contract, Rule, Step
+from lakepact.contract.model import Contract, Rule, Step, Write
 from lakepact.errors import Problem
-from lakepact.plan.columns import CORRUPT, SOURCE_FILE, STAMPS, stamp_columns
+from lakepact.plan.columns import CORRUPT, SOURCE_FILE, STAMPS, stamp_columns, table_columns
 from lakepact.plan.connectors import CONNECTORS
 from lakepact.plan.expressions import expression_problems, order_problems, predicate_problems
 from lakepact.plan.layout import layout_problems
-from lakepact.plan.modes import MODES
+from lakepact.plan.modes import mode_of
 from lakepact.plan.read import GIVEN, format_of, upstreams
 from lakepact.plan.tables import select_problems, tables_in
 from lakepact.plan.target import write_keys
@@ -59,7 +59,7 @@ def _write(contract: Contract) -> Found:
     write = contract.write
     if write is None:
         return
-    mode = MODES[write.mode]
+    mode = mode_of(write)
     if mode.needs_keys and not write_keys(write):
         yield Problem(f"{mode.name} needs keys: the columns that identify a row", "write.keys")
     for option, modes in OPTIONS.items():
@@ -67,13 +67,14 @@ def _write(contract: Contract) -> Found:
             yield Problem(f"only for {' and '.join(modes)}, not for {mode.name}", f"write.{option}")
     if mode.replaces and contract.source is not None and contract.source.window is not None:
         yield Problem(f"{mode.name} would replace the table with one window of its source", "source.window")
-    if write.apply_as_deletes is not None:
-        found = predicate_problems(write.apply_as_deletes, known_columns(contract))
-        yield from (Problem(message, "write.apply_as_deletes") for message in found)
+    for field in ("apply_as_deletes", "apply_as_truncates"):
+        text = getattr(write, field)
+        found = predicate_problems(text, known_columns(contract)) if text is not None else []
+        yield from (Problem(message, f"write.{field}") for message in found)
 
 
 def _write_columns(contract: Contract) -> Found:
-    if contract.write is not None and MODES[contract.write.mode].needs_keys:
+    if contract.write is not None and mode_of(contract.write).needs_keys:
         for number, column in enumerate(contract.columns):
             if "map<" in column.type or "variant" in column.type:
                 message = f"{contract.write.mode} compares rows, and a {column.type} cannot be compared"
@@ -81,13 +82,14 @@ def _write_columns(contract: Contract) -> Found:
     for field in NAMES_COLUMNS:
         named = getattr(contract.write, field, None) or ()
         yield from _known(contract, (named,) if isinstance(named, str) else named, f"write.{field}")
-    if contract.write is not None and contract.write.mode == "cdc_merge":
-        yield from _known(contract, (contract.write.op_column,), "write.op_column")
+    if contract.write is not None and contract.write.says_operations:
+        yield from _known(contract, (contract.write.op_column or "",), "write.op_column")
 
 
 NAMES_COLUMNS = (
     "keys", "hash_keys", "hash_exclude_columns", "track", "sequence_by", "effective_from", "partition_column",
-    "partition", "merge_partition_column", "update_columns", "insert_only_columns",
+    "partition", "merge_partition_column", "update_columns", "insert_only_columns", "except_column_list",
+    "track_history_column_list", "track_history_except_column_list",
 )  # fmt: skip
 OPTIONS = {
     "sequence_by": ("scd1_upsert", "scd1_hash_diff", "cdc_merge", "append_dedup"),
@@ -107,8 +109,8 @@ OPTIONS = {
     "effective_from": ("scd2_historical",),
     "track": ("scd2_historical",),
     "late": ("scd2_historical",),
-    "apply_as_deletes": ("scd2_historical",),
-    "history": ("scd2_historical",),
+    "apply_as_deletes": ("scd2_historical", "cdc_merge"),
+    "history": ("scd2_historical", "cdc_merge"),
     "restate_from": ("scd2_historical",),
     "max_delete_ratio": ("snapshot_soft_delete",),
     "hard_delete": ("snapshot_soft_delete", "cdc_merge"),
@@ -116,6 +118,12 @@ OPTIONS = {
     "op_codes": ("cdc_merge",),
     "deleted_column": ("cdc_merge",),
     "null_keys": ("append_dedup",),
+    "apply_as_truncates": ("cdc_merge",),
+    "except_column_list": ("cdc_merge",),
+    "stored_as_scd_type": ("cdc_merge",),
+    "track_history_column_list": ("cdc_merge",),
+    "track_history_except_column_list": ("cdc_merge",),
+    "ignore_null_updates": ("cdc_merge",),
 }
 
 
@@ -177,10 +185,40 @@ def _options(contract: Contract) -> Found:
         yield Problem(f"{name!r} is a key or insert-only, and cannot be updated", "write.update_columns")
 
 
+def _events(contract: Contract) -> Found:
+    """Change events: what cannot be kept, or not together."""
+    write = contract.write
+    if write is None or write.mode != "cdc_merge":
+        return
+    yield from _versions(write)
+    for name in sorted({*write.except_column_list} & {*write.keys}):
+        yield Problem(f"{name!r} is a key, which the table needs", "write.except_column_list")
+    for column in contract.columns if write.apply_as_truncates else ():
+        if column.name in write.keys and not column.nullable:
+            what = f"a truncation has no {column.name}, and is kept as a row without one"
+            yield Problem(f"{what}: leave out nullable: false", "write.apply_as_truncates")
+
+
+def _versions(write: Write) -> Found:
+    if not write.keeps_versions:
+        for field in sorted({"history", *TRACKS} & write.model_fields_set):
+            yield Problem("needs stored_as_scd_type: 2", f"write.{field}")
+    if all(getattr(write, field) for field in TRACKS):
+        yield Problem("either the columns that make versions or those that make none", f"write.{TRACKS[1]}")
+    if write.keeps_versions or write.ignore_null_updates:
+        how = "stored_as_scd_type: 2" if write.keeps_versions else "ignore_null_updates"
+        for field in ("hard_delete", "apply_as_truncates", "merge_partition_column"):
+            if getattr(write, field):
+                yield Problem(f"cannot be had together with {how}", f"write.{field}")
+
+
+TRACKS = ("track_history_column_list", "track_history_except_column_list")
+
+
 def _snapshot(contract: Contract) -> Found:
     """What is not in the batch is taken for gone, so the batch must be everything there is."""
     source, write = contract.source, contract.write
-    if source is None or write is None or not MODES[write.mode].complete:
+    if source is None or write is None or not mode_of(write).complete:
         return
     if not source.complete:
         yield Problem(f"{write.mode} needs complete: true, the source's whole current state", "source.complete")
@@ -203,7 +241,7 @@ def _quarantine(contract: Contract) -> Found:
 
 def _layout(contract: Contract) -> Found:
     """A table described alone is judged without its columns: whoever fills it may stamp some of its own."""
-    added = MODES[contract.write.mode].adds(contract.write) if contract.write else ()
+    added = mode_of(contract.write).adds(contract.write, table_columns(contract, None)) if contract.write else ()
     columns = {column.name: column.type for column in contract.columns}
     columns |= {column.name: column.type for column in (*stamp_columns(contract), *added)}
     known = contract.columns and contract.source is not None
@@ -303,8 +341,8 @@ def _rule_columns(rule: Rule) -> tuple[str, ...]:
 
 
 CHECKS: tuple[Callable[[Contract], Found], ...] = (
-    _columns, _source, _steps, _rules, _write, _write_columns, _partitions, _replaced, _sequence, _options, _snapshot,
-    _quarantine, _layout,
+    _columns, _source, _steps, _rules, _write, _write_columns, _partitions, _replaced, _sequence, _options, _events,
+    _snapshot, _quarantine, _layout,
 )  # fmt: skip
 
 

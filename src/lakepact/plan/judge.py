@@ -87,7 +87,7 @@ def judge(
     columns: tuple[TableColumn, ...],
     rules: tuple[RowRule, ...],
     batch_rules: tuple[BatchRule, ...],
-    keys: tuple[str, ...],
+    key_missing: str | None,
     read: Read,
     run: RunIdentity,
     exact: Set[str],
@@ -112,7 +112,7 @@ def judge(
         sql=_chain([*prepared, typed], _none_leaves(names, verdict))
         if stays
         else _chain([*prepared, typed, *judging], _final(names, dedupe, rejects)),
-        metrics=(*_metrics(contract, rules, keys), *_batch_metrics(batch_rules)),
+        metrics=(*_metrics(contract, rules, key_missing), *_batch_metrics(batch_rules)),
         content=_content(business),
     )
 
@@ -232,9 +232,8 @@ def _filters(contract: Contract) -> bool:
     return any(step.filter for step in contract.transform) or bool(contract.source and contract.source.filter)
 
 
-def _metrics(contract: Contract, rules: tuple[RowRule, ...], keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+def _metrics(contract: Contract, rules: tuple[RowRule, ...], key_missing: str | None) -> tuple[tuple[str, str], ...]:
     """Of what becomes of a row, only what can happen here is counted."""
-    null_key = " OR ".join(f"{quote(key)} IS NULL" for key in keys)
     dedupe = deduplication(contract)
     leaves = (
         *((("filtered", "count_if(NOT `_kept`)"),) if _filters(contract) else ()),
@@ -245,7 +244,7 @@ def _metrics(contract: Contract, rules: tuple[RowRule, ...], keys: tuple[str, ..
         ("read", "count(*)"),
         *leaves,
         ("accepted", f"count_if({ACCEPTED})" if leaves else "count(*)"),
-        *((("null_keys", f"count_if({ACCEPTED} AND ({null_key}))"),) if keys else ()),
+        *((("null_keys", f"count_if({ACCEPTED} AND ({key_missing}))"),) if key_missing else ()),
         *(
             (f"failed:{rule.name}", f"count_if(`_kept` AND array_contains(`_failed`, {literal(rule.name)}))")
             for rule in rules

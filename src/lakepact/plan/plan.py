@@ -18,7 +18,8 @@ from lakepact.plan.count import count_by_key, count_rows
 from lakepact.plan.expressions import tells_the_time
 from lakepact.plan.judge import Judgement, deduplication, implicit_rules, judge, ranking_rule
 from lakepact.plan.layout import create_schema, create_table, layout_problems, optimize
-from lakepact.plan.modes import MODES
+from lakepact.plan.modes import mode_of
+from lakepact.plan.modes.events import is_truncate
 from lakepact.plan.quarantine import QuarantinePlan, quarantine_plan
 from lakepact.plan.read import GIVEN, Read, decoded, read_for, read_given, read_streamed, strict
 from lakepact.plan.rules import (
@@ -144,13 +145,14 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
     rules = _all_rules(contract, columns, read, places, exact)
     rows = tuple(rule for rule in rules if isinstance(rule, RowRule))
     batch = tuple(rule for rule in rules if isinstance(rule, BatchRule))
-    mode, table = MODES[contract.write.mode], places.locate(contract.name)
+    mode, table = mode_of(contract.write), places.locate(contract.name)
+    stored = tuple(column for column in columns if column.name not in contract.write.except_column_list)
     rejects, small = any(rule.action == "quarantine" for rule in rows), _is_small(world)
     tells = read.tells_file or (read.of_files and (rejects or _speaks_of_files(contract)))
     read = replace(read, tells_file=tells)
-    target = Target(table.sql, columns, contract.write, run, rejects, small)
+    target = Target(table.sql, stored, contract.write, run, rejects, small)
     skip = _skips_unchanged(contract.write, mode, read)
-    judgement = judge(contract, columns, rows, batch, _guarded_keys(contract.write), read, run, exact)
+    judgement = judge(contract, columns, rows, batch, _key_missing(contract.write), read, run, exact)
     print_ = fingerprint(contract)
     keeps, row_guards = _keeps(contract, rules, read, world), mode.row_guards(target)
     straight = mode.straight is not None and _goes_straight(contract.write, small)
@@ -172,7 +174,7 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
         refuse_empty=(mode.replaces or mode.complete) and not contract.write.allow_empty and bool(world.target),
         probe=f"SELECT * FROM ({judgement.sql}) WHERE {ACCEPTED} LIMIT 1",
         skip_unchanged=skip,
-        ddl=_ddl(contract, table, (*columns, *mode.adds(contract.write)), world),
+        ddl=_ddl(contract, table, (*stored, *mode.adds(contract.write, columns)), world),
         quarantine=_quarantine(contract, world, columns, rows, print_, run, places),
         files_table=places.locate(contract.files_table),
         mode=mode,
@@ -225,22 +227,26 @@ def _operations(contract: Contract) -> tuple[RowRule, ...]:
     """A change event must say what happened in a word we know."""
     assert contract.write is not None
     write = contract.write
-    if write.mode != "cdc_merge":
+    if not write.says_operations or write.op_column is None:
         return ()
     codes = ", ".join(literal(code.upper()) for code in write.op_codes)
-    known = f"upper(trim({quote(write.op_column)})) IN ({codes})"
+    truncates = f" OR coalesce(({write.apply_as_truncates}), FALSE)" if write.apply_as_truncates else ""
+    known = f"upper(trim({quote(write.op_column)})) IN ({codes}){truncates}"
     return (RowRule("operation_known", "unknown_operation", known, frozenset({write.op_column.lower()})),)
 
 
-def _guarded_keys(write: Write) -> tuple[str, ...]:
-    """Keys that must have a value."""
-    return () if write.null_keys == "keep" else write_keys(write)
+def _key_missing(write: Write) -> str | None:
+    """True for a row without a key, where a row must have one; a truncation is about all keys and needs none."""
+    if write.null_keys == "keep" or not write_keys(write):
+        return None
+    missing = " OR ".join(f"{quote(key)} IS NULL" for key in write_keys(write))
+    return f"({missing}) AND NOT {is_truncate(write)}" if write.apply_as_truncates else missing
 
 
 def _key_guard(contract: Contract, asked: tuple[AnyRule, ...]) -> tuple[KeyRule, ...]:
     """Modes that match by key need each key once; where that is already certain, nobody has to look."""
     assert contract.write is not None
-    unique = MODES[contract.write.mode].unique(contract.write)
+    unique = mode_of(contract.write).unique(contract.write)
     keys = set(unique)
     if not keys:
         return ()
@@ -381,5 +387,5 @@ def _expressions(contract: Contract) -> tuple[str, ...]:
     texts += [step.filter for step in contract.transform]
     texts += [text for step in contract.transform for text in (step.derive or {}).values()]
     texts += [contract.source.filter] if contract.source else []
-    texts += [contract.write.apply_as_deletes] if contract.write else []
+    texts += [contract.write.apply_as_deletes, contract.write.apply_as_truncates] if contract.write else []
     return tuple(text for text in texts if text is not None)

@@ -163,7 +163,7 @@ class Mode:
     replaces: bool = False
     complete: bool = False
     unique: Callable[[Write], tuple[str, ...]] = lambda write: ()
-    adds: Callable[[Write], tuple[TableColumn, ...]] = lambda write: ()
+    adds: Callable[[Write, tuple[TableColumn, ...]], tuple[TableColumn, ...]] = lambda write, columns: ()
     guards: Callable[[Target], tuple[Guard, ...]] = lambda target: ()
     row_guards: Callable[[Target], tuple[RowGuard, ...]] = lambda target: ()
     metrics_source: str = "delta"

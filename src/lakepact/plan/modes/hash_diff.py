@@ -91,8 +91,8 @@ def _same_version(target: Target) -> str:
     )
 
 
-def adds(write: Write) -> tuple[TableColumn, ...]:
-    del write
+def adds(write: Write, columns: tuple[TableColumn, ...]) -> tuple[TableColumn, ...]:
+    del write, columns
     return (TableColumn(HASH, "string", description=f"hash of the row ({ALGORITHM})"),)
 
 

@@ -359,7 +359,8 @@ def unique(write: Write) -> tuple[str, ...]:
     return (*write_keys(write), *((write.effective_from,) if write.effective_from else ()))
 
 
-def adds(write: Write) -> tuple[TableColumn, ...]:
+def adds(write: Write, columns: tuple[TableColumn, ...]) -> tuple[TableColumn, ...]:
+    del columns
     names: HistoryColumns = write.history
     return (
         TableColumn(names.valid_from, "timestamp"),

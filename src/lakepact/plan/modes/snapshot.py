@@ -85,8 +85,8 @@ def counts(commit: Counted | None, effects: Counted, accepted: int) -> Written:
     return Written(inserted, updated, rest, deleted=deleted, soft_deleted=gone - deleted)
 
 
-def adds(write: Write) -> tuple[TableColumn, ...]:
-    del write
+def adds(write: Write, columns: tuple[TableColumn, ...]) -> tuple[TableColumn, ...]:
+    del write, columns
     return (TableColumn(ACTIVE, "boolean"), TableColumn(DELETED_AT, "timestamp"))
 
 
