@@ -34,14 +34,16 @@ Rows = dict[int, Counter[Shown]]
 class Told:
     """A history as Spark and Delta tell it: the last batch and what it left.
 
-    same_again   the last batch was run a second time, and left the same
+    earlier      the table before the last batch
+    otherwise    worlds in which the last batch, run a second time, left something else
     wrong        where the history first differs from the model's
     """
 
     records: list[RunRecord] = field(default_factory=list)
     batch: list[Judged] = field(default_factory=list)
     table: Rows = field(default_factory=dict)
-    same_again: bool = False
+    earlier: Rows = field(default_factory=dict)
+    otherwise: set[int] = field(default_factory=set)
     wrong: str = ""
 
 
@@ -97,7 +99,8 @@ class Lake:
             _foresee(wanted, told.batch, way, mode)
             told.records += _run(project, contract(way, self.file(number), number + self.first), self.spark)
             before, told.table = told.table, _found(project, mode, told.records)
-            told.same_again = before == told.table
+            told.otherwise = {world for world in {*before, *told.table} if before.get(world) != told.table.get(world)}
+            told.earlier = before if turn <= last else told.earlier
             told.wrong = self._compare(project, mode, told, wanted)
             if told.wrong:
                 told.wrong = f"{name}, turn {turn}: {told.wrong}"

@@ -205,7 +205,7 @@ def cdc(table: dict[Any, Row], batch: Judged, values: tuple[str, ...]) -> tuple[
         there = table.get(key)
         place = partial(_place, values=values)
         alive = [event for event in events if not is_delete(event)]
-        latest = max(events, key=place)
+        latest = max(events, key=lambda event: (place(event), lowest_first(event, values)))
         counts["unchanged"] += len(events) - 1
         if there is not None and place(latest) <= place(there):
             counts["unchanged"] += 1
@@ -261,13 +261,14 @@ def history(table: dict[Any, dict[int, Row]], batch: Judged, keeps: Keeps) -> tu
     for key, rows in _by_key(batch.accepted):
         before = table.get(key, {})
         stood: Events = {**{row["valid_to"]: None for row in before.values() if not row["is_current"]}, **before}
-        events = dict(stood)
+        events, again = dict(stood), set[int]()
         for row in rows:
             at, event = row["at"] if keeps.timed else batch.number, None if keeps.deletes and is_delete(row) else row
             known = at in stood and keeps.said(stood[at]) == keeps.said(event)
             if not known and not (keeps.ignores_late and at < max(stood, default=at)):
                 events[at] = event
-        after[key], told = _retell(stood, events, keeps)
+            again |= {at} if known else set()
+        after[key], told = _retell(stood, events, again, keeps)
         counts += told
         counts["deleted"] += len(before.keys() - after[key].keys())
         current = [at for at, row in before.items() if row["is_current"] and at in after[key]]
@@ -276,8 +277,9 @@ def history(table: dict[Any, dict[int, Row]], batch: Judged, keeps: Keeps) -> tu
     return after, counts
 
 
-def _retell(stood: Events, events: Events, keeps: Keeps) -> tuple[dict[int, Row], Counts]:
-    """Equal neighbours are one version: tracked values of the first, others of the last that the batch brought."""
+def _retell(stood: Events, events: Events, again: set[int], keeps: Keeps) -> tuple[dict[int, Row], Counts]:
+    """Equal neighbours are one version: tracked values of the first, others of the last that the batch brought, also
+    of one that it brought `again`."""
     found, counts, previous = dict[int, Row](), Counter[str](), cast("Row | None", None)
     runs = [list(run) for _, run in groupby(sorted(events), key=lambda at: keeps.said(events[at]))]
     for run, end in zip(runs, [*(later[0] for later in runs[1:]), None], strict=False):
@@ -291,9 +293,10 @@ def _retell(stood: Events, events: Events, keeps: Keeps) -> tuple[dict[int, Row]
             own = {name: first[name] for name in (*keeps.tracked, *(["at"] if keeps.timed else []))}
             changed = previous and ",".join(name for name in keeps.tracked if previous[name] != first[name])
             version = {"valid_from": run[0], "valid_to": end, "is_current": end is None}
-            found[run[0]] = {**(events[max(new or run)] or {}), **own, **version, "changed_columns": changed}
+            brought = [*new, *(at for at in run if at in again)]
+            found[run[0]] = {**(events[max(brought or run)] or {}), **own, **version, "changed_columns": changed}
             untold = first.keys() - {*keeps.tracked, *version, "changed_columns"}
             renewed = there is not None and any(there[name] != found[run[0]][name] for name in untold)
-            counts["updated"] += bool(renewed and new[-1] not in stood)
+            counts["updated"] += bool(renewed and new and new[-1] not in stood)
         previous = first
     return found, counts

@@ -10,7 +10,7 @@ import csv
 import itertools
 import random
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,22 +37,31 @@ COLUMNS = [
 # --- the fold: events of one key in order of time ---
 
 
-def told(events: list[Event]) -> list[Event]:
-    """One event for each moment: of several a delete counts, then the one with the largest values."""
+def told(events: list[Event], way: Way) -> list[Event]:
+    """One event for each moment: of several a delete counts, then the one with the largest values or, where events say
+    only what changed and just the last state is kept, the largest value of each column."""
     moments: dict[int, Event] = {}
-    for event in sorted(events, key=lambda e: (e["at"], e["op"] == "D", [(e[n] is not None, e[n]) for n in VALUES])):
+    for event in sorted(events, key=lambda e: (e["at"], e["op"] == "D", largest(e, way.compared))):
+        there = moments.get(event["at"])
         moments[event["at"]] = event
+        if way.ignores_nulls and not way.of_versions and there and event["op"] != "D":
+            both = {name: max(there, event, key=lambda e, name=name: largest(e, [name]))[name] for name in VALUES}
+            moments[event["at"]] = {**event, **both}
     return list(moments.values())
 
 
-def states(events: list[Event], ignores_nulls: bool) -> Iterator[tuple[int, Event | None]]:
+def largest(event: Event, names: Iterable[str]) -> list[Any]:
+    return [(event[name] is not None, event[name]) for name in names]
+
+
+def states(events: list[Event], way: Way) -> Iterator[tuple[int, Event | None]]:
     """What is true of a key after each event; None where it is gone."""
     state: Event | None = None
-    for event in told(events):
+    for event in told(events, way):
         said = {name: event[name] for name in VALUES}
         if event["op"] == "D":
             state = None
-        elif ignores_nulls and state is not None:
+        elif way.ignores_nulls and state is not None:
             state = {name: state[name] if said[name] is None else said[name] for name in VALUES}
         else:
             state = said
@@ -61,14 +70,14 @@ def states(events: list[Event], ignores_nulls: bool) -> Iterator[tuple[int, Even
 
 def latest(events: list[Event], way: Way) -> list[tuple[Any, ...]]:
     """Type 1: the last state, if there is one."""
-    at, state = list(states(events, way.ignores_nulls))[-1]
+    at, state = list(states(events, way))[-1]
     return [] if state is None else [(at, *state.values())]
 
 
 def versions(events: list[Event], way: Way) -> list[tuple[Any, ...]]:
     """Type 2: a version begins where a tracked column changes; others are those of its last event."""
     found: list[list[Any]] = []
-    for at, state in states(events, way.ignores_nulls):
+    for at, state in states(events, way):
         open_version = found[-1] if found and found[-1][1] is None else None
         if open_version and state and all(open_version[2][name] == state[name] for name in way.tracked):
             open_version[2] = state
@@ -86,6 +95,11 @@ class Way:
 
     write: dict[str, Any] = field(default_factory=dict)
     tracked: tuple[str, ...] = VALUES
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """What the table keeps of an event."""
+        return VALUES if "op" in self.write.get("except_column_list", ()) else ("op", *VALUES)
 
     @property
     def ignores_nulls(self) -> bool:

@@ -44,11 +44,34 @@ def test_a_mode_does_what_its_model_does(name: str, lake: Lake) -> None:
 @pytest.mark.parametrize("name", [name for name in MODES if name != "append"])
 def test_applying_a_batch_twice_is_applying_it_once(name: str, lake: Lake) -> None:
     told = lake.history(name)
-    assert told.same_again
+    otherwise = {n for n in told.otherwise if name != LATE_IGNORED or not _went_back(name, told, n)}
+    assert not otherwise
     if not name.startswith("overwrite"):
         again = told.records[-1]
+        if told.otherwise:
+            return
         assert (again.rows.inserted, again.rows.updated, again.rows.deleted, again.rows.soft_deleted) == (0, 0, 0, 0)
         assert again.version_after == again.version_before, "nothing changed, and still there is a commit"
+
+
+# Whether a row is late is judged by what the table knows. A correction that takes back the newest moment of a key, by a
+# delete at it or by making it equal to the version before, leaves nothing that older rows could be later than.
+LATE_IGNORED = "history without late rows"
+
+
+def _went_back(name: str, told: Told, world: int) -> bool:
+    """Whether the newest moment that was known of some key of a world is not known any more."""
+    earlier, later = (_newest(name, table.get(world, Counter())) for table in (told.earlier, told.table))
+    return any(later.get(key, -1) < moment for key, moment in earlier.items())
+
+
+def _newest(name: str, rows: Counter[Shown]) -> dict[Any, int]:
+    there = (*MODES[name].gate.columns, *MODES[name].adds)
+    key, begin, end = (there.index(column) for column in ("id", "valid_from", "valid_to"))
+    found: dict[Any, int] = {}
+    for row in rows:
+        found[row[key]] = max(found.get(row[key], -1), row[begin], row[end] or -1)
+    return found
 
 
 def test_hash_diff_is_upsert(lake: Lake) -> None:

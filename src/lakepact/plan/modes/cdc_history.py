@@ -9,10 +9,9 @@ whatever order and batches the events came in.
 from __future__ import annotations
 
 from lakepact.contract.model import Write
-from lakepact.contract.types import canonical_type
 from lakepact.names import equal_keys, quote, quoted, same
 from lakepact.plan.columns import TableColumn
-from lakepact.plan.modes.events import is_delete, sequence_type
+from lakepact.plan.modes.events import is_delete, sequence_type, struct_of
 from lakepact.plan.target import (
     BATCH,
     CHANGES,
@@ -213,8 +212,8 @@ def row_guards(target: Target) -> tuple[RowGuard, ...]:
 def adds(write: Write, columns: tuple[TableColumn, ...]) -> tuple[TableColumn, ...]:
     names, kind = write.history, sequence_type(write, columns)
     left_out = {*write.keys, *write.except_column_list, write.sequence_by}
-    said = [f"{quote(c.name)}:{c.type}" for c in columns if c.name not in left_out and c.stamp is None]
-    event = canonical_type(f"struct<{','.join(said) or '_nothing:boolean'}>")
+    said = [(c.name, c.type) for c in columns if c.name not in left_out and c.stamp is None]
+    event = struct_of(said or [("_nothing", "boolean")])
     kept = (TableColumn(EVENT, event, description="what the event itself said"),)
     return (
         TableColumn(names.valid_from, kind),

@@ -7,11 +7,10 @@ older event that comes late still fills what no newer one said, and nothing else
 from __future__ import annotations
 
 from lakepact.contract.model import Write
-from lakepact.contract.types import canonical_type
 from lakepact.names import quote, quoted
 from lakepact.plan.columns import TableColumn
 from lakepact.plan.modes.cdc import counts
-from lakepact.plan.modes.events import all_events, sequence_column, sequence_name, sequence_type
+from lakepact.plan.modes.events import all_events, sequence_column, sequence_name, sequence_type, struct_of
 from lakepact.plan.target import (
     CHANGES,
     EFFECT,
@@ -131,8 +130,8 @@ def row_guards(target: Target) -> tuple[RowGuard, ...]:
 def adds(write: Write, columns: tuple[TableColumn, ...]) -> tuple[TableColumn, ...]:
     kind = sequence_type(write, columns)
     left = {*write.keys, *write.except_column_list, write.sequence_by, write.op_column}
-    times = [quote(c.name) for c in columns if c.name not in left and c.stamp is None]
-    said = canonical_type(f"struct<{','.join(f'{name}:{kind}' for name in ('_live', '_gone', *times))}>")
+    times = [c.name for c in columns if c.name not in left and c.stamp is None]
+    said = struct_of((name, kind) for name in ("_live", "_gone", *times))
     return (
         TableColumn(write.deleted_column, "boolean"),
         TableColumn(SAID, said, description="when each column was last said"),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from lakepact.contract.model import Write
+from lakepact.contract.types import canonical_type
 from lakepact.names import literal, quote
 from lakepact.plan.columns import TableColumn
 from lakepact.plan.target import BATCH, Target
@@ -28,6 +31,12 @@ def sequence_column(write: Write, columns: tuple[TableColumn, ...]) -> tuple[Tab
 
 def sequence_type(write: Write, columns: tuple[TableColumn, ...]) -> str:
     return next((column.type for column in columns if column.name == write.sequence_by), "string")
+
+
+def struct_of(fields: Iterable[tuple[str, str]]) -> str:
+    """The type of a struct with these fields."""
+    named = (f"{name if name.isidentifier() else quote(name)}:{kind}" for name, kind in fields)
+    return canonical_type(f"struct<{','.join(named)}>")
 
 
 def is_delete(write: Write) -> str:

@@ -186,7 +186,7 @@ def _events(target: Target) -> str:
 
 
 def _once(target: Target) -> str:
-    """One event for each moment of a key: what is new corrects what stands, unless it says the same again.
+    """One event for each moment of a key: what is new corrects what stands, unless it says the same `_again`.
 
     Beside it what stood: `_was`, the version that began then, or `_ended`, the end of one.
     """
@@ -200,7 +200,8 @@ def _once(target: Target) -> str:
     )
     known = "(`_new` AND IF(`_gone`, `_ended` AND `_stands` IS NULL, `_hash` <=> `_stands`))"
     rank = f"row_number() OVER ({moment} ORDER BY `_void`, {known}, `_new` DESC, `_gone`)"
-    return f"SELECT * FROM (SELECT *, {rank} AS `_rank` FROM ({stood})) WHERE `_rank` = 1"
+    again = f"bool_or({known}) OVER ({moment}) AS `_again`"
+    return f"SELECT * FROM (SELECT *, {rank} AS `_rank`, {again} FROM ({stood})) WHERE `_rank` = 1"
 
 
 def _latest(target: Target) -> str:
@@ -234,7 +235,8 @@ def _retold(target: Target) -> str:
     if not untold:
         return "SELECT *, FALSE AS `_renews` FROM runs"
     run = f"OVER (PARTITION BY {quoted(target.keys)}, `_run`)"
-    speaks = f"max_by(struct({quoted(untold)}), IF(`_void`, NULL, struct(`_new`, `_at`))) {run} AS `_speaks`"
+    brought = "IF(`_void`, NULL, struct(`_new` OR `_again`, `_at`))"
+    speaks = f"max_by(struct({quoted(untold)}), {brought}) {run} AS `_speaks`"
     newest = f"max(IF(`_new`, `_at`, NULL)) {run} AS `_newest`"
     known = same([n for n in untold if n in target.compared], "`_speaks`", "`_was`")
     renewed = f"bool_or(`_begins` AND `_was` IS NOT NULL AND NOT ({known})) {run}"
