@@ -30,17 +30,23 @@ def changes(target: Target) -> str:
     met = (
         f"SELECT {quoted(target.keys, 's.')}, {_stamped(target, 's.')}greatest(s.`_live`, {own}.`_live`) AS `_live`,\n"
         f"    greatest(s.`_gone`, {own}.`_gone`) AS `_gone`, {_met(target)},\n"
-        f"    t.{quote(target.keys[0])} IS NULL AS `_new`, {own} AS `_was_said`, t.{quote(mark)} AS `_was_gone`\n"
+        f"    t.{quote(target.keys[0])} IS NULL AS `_new`, {own} AS `_was_said`, t.{quote(mark)} AS `_was_gone`,\n"
+        f"    {_struct(target, 't.')} AS `_was`\n"
         f"  FROM ({_folded(target)}) AS s LEFT JOIN {target.table} AS t ON {target.on_keys}"
     )
     ended = f"SELECT *, `_gone` IS NOT NULL AND coalesce(`_gone` >= `_live`, TRUE) AS `_ended` FROM (\n  {met}\n  )"
     shown = f"SELECT {quoted(target.keys)}, {_stamped(target)}{_shown(target)}, `_ended` AS {quote(mark)},\n"
-    said = f"    {_said(target)} AS `{SAID}`, `_new`, `_was_said`, `_was_gone` FROM (\n  {ended}\n  )"
+    said = f"    {_said(target)} AS `{SAID}`, `_new`, `_was_said`, `_was_gone`, `_was` FROM (\n  {ended}\n  )"
     effect = (
         f"CASE WHEN `_new` THEN IF({quote(mark)}, 'tombstone', 'insert')\n"
         f"    WHEN {quote(mark)} AND NOT coalesce(`_was_gone`, FALSE) THEN 'soft_delete' ELSE 'update' END"
     )
-    return f"SELECT *, {effect} AS {EFFECT} FROM (\n  {shown}{said}\n) WHERE `_new` OR NOT `{SAID}` <=> `_was_said`"
+    differs = f"NOT (`{SAID}` <=> `_was_said` AND {_struct(target)} <=> `_was`)"
+    return f"SELECT *, {effect} AS {EFFECT} FROM (\n  {shown}{said}\n) WHERE `_new` OR {differs}"
+
+
+def _struct(target: Target, relation: str = "") -> str:
+    return f"struct({quoted([*_values(target), *_latest_of(target)], relation) or 'TRUE'})"
 
 
 def _latest_of(target: Target) -> list[str]:
