@@ -29,11 +29,13 @@ from lakepact.evidence.record import Rows, RunRecord, make_record, unplanned_rec
 from lakepact.evidence.stores import JsonFiles, Store
 from lakepact.names import TableRef, plain_name
 from lakepact.plan.connectors import packages_for
+from lakepact.plan.feed import check_feed
 from lakepact.plan.idempotency import app_id, decide
 from lakepact.plan.loaded import SourceFile, choose
 from lakepact.plan.outcome import Outcome
 from lakepact.plan.plan import Places, Plan, make_plan
 from lakepact.plan.state import RunIdentity, TableState, Transaction, Window, World
+from lakepact.plan.watermark import read_on_from
 from lakepact.plugins import hint
 
 if TYPE_CHECKING:
@@ -96,7 +98,7 @@ def run_one(
         world = replace(world, transaction=transaction, given_view=given_view, streamed=micro_batch is not None)
         if given_view is None:
             _not_streamed(contract)
-            world = _only_new(contract, site, world) if contract.source and contract.source.only_new else world
+            world = _what_is_new(contract, site, world, window)
         plan = _plan(contract, site, world, window, run, outcome)
         run_plan(plan, site.engine, outcome)
     except LakepactError as known:
@@ -176,6 +178,37 @@ def _in_turn(contract: Contract, micro_batch: Transaction, site: Site) -> Transa
     return micro_batch
 
 
+def _what_is_new(contract: Contract, site: Site, world: World, window: Window | None) -> World:
+    """What of the source this run brings, where earlier runs brought the rest."""
+    source = contract.source
+    if source is not None and source.only_new:
+        return _only_new(contract, site, world)
+    if source is not None and source.change_feed:
+        return _changes_since(contract, site, world)
+    if source is not None and source.watermark and window is None and world.target is not None:
+        from lakepact.spark.table import highest
+
+        column, table = source.watermark.column, site.places.locate(contract.name)
+        found = highest(site.engine.spark, table, column) if column in world.target.columns else None
+        return replace(world, since=read_on_from(found, source.watermark.lookback))
+    return world
+
+
+def _changes_since(contract: Contract, site: Site, world: World) -> World:
+    """The versions of a table that no run has read yet; the last of them names the batch."""
+    assert contract.source is not None
+    tables, feed = site.engine.tables, site.places.locate(plain_name(contract.source.change_feed or ""))
+    state, batch = tables.state(feed), app_id(f"feed/{contract.name}")
+    if state is None:
+        return world
+    done = tables.transaction(site.places.locate(contract.name), batch)
+    check_feed(feed, state, done)
+    if done == state.version:
+        raise AlreadyWrittenError(f"nothing changed in {feed.name} since version {done}")
+    named = Transaction(batch, state.version)
+    return replace(world, since_version=done, source_version=state.version, transaction=named)
+
+
 def _only_new(contract: Contract, site: Site, world: World) -> World:
     """The files that no run has loaded yet; they name their batch, so that of two runs at once one loads them."""
     assert contract.source is not None
@@ -250,9 +283,10 @@ def _source_bytes(contract: Contract, project: Project, places: Places, look: Lo
 
 def _source_version(contract: Contract, places: Places, look: Look) -> int | None:
     """The version of the one table that is read, where its folder tells."""
-    if contract.source is None or contract.source.table is None:
+    named = contract.source and (contract.source.table or contract.source.change_feed)
+    if not named:
         return None
-    table = places.locate(plain_name(contract.source.table))
+    table = places.locate(plain_name(named))
     state = look(table) if table.path else None
     return state.version if state else None
 

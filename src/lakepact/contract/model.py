@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StrictBool, model_validator
 
+from lakepact.contract.events import with_events
 from lakepact.contract.fields import (
     ColumnName,
     Instant,
@@ -405,6 +406,11 @@ class Contract(Part):
     layout: Layout = Layout()
     quarantine: Quarantine = Quarantine()
     freshness: Freshness | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _events_as_their_source_tells_them(cls, said: Any) -> Any:
+        return with_events(said) if isinstance(said, dict) else said
 
     @property
     def name(self) -> str:

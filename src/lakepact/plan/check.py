@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from lakepact.contract.model import Contract, Rule, Step, Write
-from lakepact.errors import Problem
+from lakepact.errors import PlanError, Problem
 from lakepact.plan.columns import CORRUPT, SOURCE_FILE, STAMPS, stamp_columns, table_columns
 from lakepact.plan.connectors import CONNECTORS
 from lakepact.plan.expressions import expression_problems, order_problems, predicate_problems
@@ -14,6 +14,7 @@ from lakepact.plan.modes import mode_of
 from lakepact.plan.read import GIVEN, format_of, upstreams
 from lakepact.plan.tables import select_problems, tables_in
 from lakepact.plan.target import write_keys
+from lakepact.plan.watermark import KINDS, length
 from lakepact.plugins import hint
 
 Found = Iterator[Problem]
@@ -49,10 +50,48 @@ def _source(contract: Contract) -> Found:
         yield from CONNECTORS[source.connector].problems(source.options)
     if not problems and contract.name in upstreams(source):
         yield Problem("the table would read itself", f"source.{source.kind}")
-    if source.window is not None and source.path is not None:
-        yield Problem("a window needs a table, a query or a connector to push it into", "source.window")
     if source.filter is not None:
         yield from (Problem(message, "source.filter") for message in predicate_problems(source.filter))
+
+
+def _parts(contract: Contract) -> Found:
+    """How a source is read, beside what it is."""
+    source = contract.source
+    if source is None:
+        return
+    if source.window is not None and (source.path is not None or source.change_feed is not None):
+        yield Problem("a window needs a table, a query or a connector to push it into", "source.window")
+    if source.envelope and format_of(source) != "json" and source.connector != "kafka":
+        yield Problem("needs JSON files, or kafka with payload json", "source.envelope")
+
+
+def _watermark(contract: Contract) -> Found:
+    source, write = contract.source, contract.write
+    if source is None or source.watermark is None:
+        return
+    if source.path is not None or source.change_feed is not None:
+        message = "files are loaded once by load_type: incremental, and a change feed is read on by itself"
+        yield Problem(message, "source.watermark")
+    if source.window is not None:
+        yield Problem("either a window or a watermark", "source.watermark")
+    if write is not None and write.mode == "scd0_append":
+        message = "scd0_append would add the rows at the mark again; write.mode: append_dedup or scd1_upsert"
+        yield Problem(message, "source.watermark")
+    column = source.watermark.column
+    yield from _known(contract, (column,), "source.watermark.column")
+    kinds = {c.name: c.type for c in contract.columns}
+    if column in kinds and not KINDS.fullmatch(kinds[column]):
+        message = f"a watermark is a number, a date or a time; {column} is {kinds[column]}"
+        yield Problem(message, "source.watermark.column")
+    if isinstance(source.watermark.lookback, str):
+        yield from _lookback(source.watermark.lookback)
+
+
+def _lookback(text: str) -> Found:
+    try:
+        length(text)
+    except PlanError as wrong:
+        yield from wrong.problems
 
 
 def _write(contract: Contract) -> Found:
@@ -170,11 +209,12 @@ def _options(contract: Contract) -> Found:
     write, source = contract.write, contract.source
     if write is None:
         return
-    if source and source.only_new and write.idempotency_key:
-        yield Problem("new files name their batch themselves; leave out the key", "write.idempotency_key")
-    if source and source.only_new and (write.mode in ("scd0_overwrite", "snapshot_soft_delete")):
-        message = f"{write.mode} replaces the table by the batch, and would forget the files of earlier runs"
-        yield Problem(message, "source.load_type")
+    if source and source.names_batch and write.idempotency_key:
+        yield Problem("what is new names its batch itself; leave out the key", "write.idempotency_key")
+    if source and source.in_parts and (write.mode in ("scd0_overwrite", "snapshot_soft_delete")):
+        field = "load_type" if source.only_new else "watermark" if source.watermark else "change_feed"
+        message = f"{write.mode} replaces the table by the batch, and would forget what earlier runs brought"
+        yield Problem(message, f"source.{field}")
     if write.policy != "always_run" and not write.idempotency_key:
         yield Problem(f"{write.policy} needs an idempotency_key: the name of the batch", "write.idempotency_policy")
     if write.restate_from and write.late != "apply":
@@ -341,8 +381,8 @@ def _rule_columns(rule: Rule) -> tuple[str, ...]:
 
 
 CHECKS: tuple[Callable[[Contract], Found], ...] = (
-    _columns, _source, _steps, _rules, _write, _write_columns, _partitions, _replaced, _sequence, _options, _events,
-    _snapshot, _quarantine, _layout,
+    _columns, _source, _parts, _watermark, _steps, _rules, _write, _write_columns, _partitions,
+    _replaced, _sequence, _options, _events, _snapshot, _quarantine, _layout,
 )  # fmt: skip
 
 

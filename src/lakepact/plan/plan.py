@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from lakepact.contract.model import Contract, Write
 from lakepact.contract.source import Source
 from lakepact.errors import PlanError, Problem
-from lakepact.names import TableRef, literal, quote, quoted
+from lakepact.names import TableRef, literal, plain_name, quote, quoted
 from lakepact.plan.changes import diff, layout_diff, partitions_note
 from lakepact.plan.check import find_problems, find_warnings
 from lakepact.plan.columns import TableColumn, table_columns
@@ -21,7 +21,7 @@ from lakepact.plan.layout import create_schema, create_table, layout_problems, o
 from lakepact.plan.modes import mode_of
 from lakepact.plan.modes.events import is_truncate
 from lakepact.plan.quarantine import QuarantinePlan, quarantine_plan
-from lakepact.plan.read import GIVEN, Read, decoded, read_for, read_given, read_streamed, strict
+from lakepact.plan.read import GIVEN, Read, decoded, read_feed, read_for, read_given, read_streamed, strict
 from lakepact.plan.rules import (
     ACCEPTED,
     AnyRule,
@@ -197,7 +197,9 @@ def _read(source: Source, world: World, window: Window | None, places: Places) -
     """What is read: rows that were handed over, a micro-batch, or what the contract names."""
     if world.given_view and not world.streamed:
         return read_given(source, world.given_view, window)
-    read = read_for(source, _pinned(source, world, places), places.path, window)
+    if source.change_feed and not world.streamed:
+        return read_feed(places.locate(plain_name(source.change_feed)), world.since_version, world.source_version)
+    read = read_for(source, _pinned(source, world, places), places.path, window, world.since)
     return read_streamed(read, world.given_view) if world.given_view else read
 
 
@@ -283,7 +285,7 @@ def _rejects_later(contract: Contract, read: Read) -> bool:
     """Rejected rows may follow the write only where a run that dies in between is made good by the next one: a batch
     that has a name is not run again once it is written."""
     assert contract.write is not None
-    named = contract.write.policy != "always_run" or bool(contract.source and contract.source.only_new)
+    named = contract.write.policy != "always_run" or bool(contract.source and contract.source.names_batch)
     return not named and _reads_the_same_twice(contract, read)
 
 

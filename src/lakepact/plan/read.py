@@ -9,8 +9,11 @@ from pathlib import PurePosixPath
 from lakepact.contract.source import Source
 from lakepact.names import TableRef, literal, plain_name, quote
 from lakepact.plan.connectors import CONNECTORS
+from lakepact.plan.envelope import FIELDS, unwrap
+from lakepact.plan.feed import changes_sql
 from lakepact.plan.state import Window
 from lakepact.plan.tables import relocate, tables_in
+from lakepact.plan.watermark import Mark
 
 Locate = Callable[[str], TableRef]
 
@@ -22,7 +25,8 @@ class Read:
     awaited     where no file came yet: the columns that files would bring
     files       only these, where not all of the path are wanted
     schema      the columns of files as they were found, so that nobody looks for them again
-    decode      a SELECT over `encoded` that makes rows of what the connector brings
+    fields      what files are asked for, as text, whatever lies in them
+    decode      a SELECT over `encoded` that makes rows of what came
     tells_file  each row says which file it came from, which costs a little for every row
     """
 
@@ -37,6 +41,7 @@ class Read:
     awaited: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     schema: str | None = None
+    fields: tuple[str, ...] = ()
     tells_file: bool = False
     label_text: str = ""
     decode: str | None = None
@@ -89,9 +94,11 @@ _ENDINGS = {
 _COMPRESSED = {"gz", "bz2", "zst", "snappy", "lz4"}
 
 
-def read_for(source: Source, locate: Locate, place: Callable[[str], str], window: Window | None) -> Read:
-    """What to read, with the window already in it where the source can take it."""
-    return SOURCES[source.kind](source, locate, place, window)
+def read_for(
+    source: Source, locate: Locate, place: Callable[[str], str], window: Window | None, since: Mark | None = None
+) -> Read:
+    """What to read, with the window or the watermark already in it where the source can take it."""
+    return SOURCES[source.kind](source, locate, place, _condition(source, window, since))
 
 
 def strict(read: Read) -> Read:
@@ -115,8 +122,8 @@ def format_of(source: Source) -> str:
     return _ENDINGS.get(parts[-1], "") if len(parts) > 1 else ""
 
 
-def _files(source: Source, locate: Locate, place: Callable[[str], str], window: Window | None) -> Read:
-    del locate, window
+def _files(source: Source, locate: Locate, place: Callable[[str], str], condition: str | None) -> Read:
+    del locate, condition
     kind = format_of(source)
     tabs = {"sep": "\t"} if "tsv" in (source.format, (source.path or "").rpartition(".")[2]) else {}
     path = place(source.path or "")
@@ -127,53 +134,71 @@ def _files(source: Source, locate: Locate, place: Callable[[str], str], window: 
     return Read(kind, path, options, header_names=by_name, keeps_corrupt=corrupt)
 
 
-def _table(source: Source, locate: Locate, place: Callable[[str], str], window: Window | None) -> Read:
+def _table(source: Source, locate: Locate, place: Callable[[str], str], condition: str | None) -> Read:
     del place
     table = locate(plain_name(source.table or ""))
-    return Read(sql=f"SELECT * FROM {table.sql}{_where(source, window)}", tables=(table,))
+    return Read(sql=f"SELECT * FROM {table.sql}{_where(condition)}", tables=(table,))
 
 
-def _sql(source: Source, locate: Locate, place: Callable[[str], str], window: Window | None) -> Read:
+def _feed(source: Source, locate: Locate, place: Callable[[str], str], condition: str | None) -> Read:
+    del place, condition
+    return read_feed(locate(plain_name(source.change_feed or "")), None, None)
+
+
+def read_feed(table: TableRef, since: int | None, until: int | None) -> Read:
+    """What changed in a table after one version and up to another."""
+    return Read(sql=changes_sql(table, since, until), tables=(replace(table, version=until),))
+
+
+def _sql(source: Source, locate: Locate, place: Callable[[str], str], condition: str | None) -> Read:
     del place
     text = (source.sql or "").strip().rstrip(";")
     tables = tuple(locate(name) for name in tables_in(text))
     query = relocate(text, lambda name: locate(name).sql)
-    where = _where(source, window)
+    where = _where(condition)
     return Read(sql=f"SELECT * FROM (\n{query}\n){where}" if where else query, tables=tables)
 
 
-def _connector(source: Source, locate: Locate, place: Callable[[str], str], window: Window | None) -> Read:
+def _connector(source: Source, locate: Locate, place: Callable[[str], str], condition: str | None) -> Read:
     del locate, place
     name = source.connector or ""
     known = CONNECTORS[name]
     corrupt = known.keeps_corrupt(source.options)
-    return Read(name, options=known.options(source.options), where=_condition(source, window), keeps_corrupt=corrupt)
+    return Read(name, options=known.options(source.options), where=condition, keeps_corrupt=corrupt)
 
 
 def decoded(read: Read, source: Source, columns: tuple[str, ...]) -> Read:
     """The same with what makes rows of it, for the columns a contract asks of its source."""
     known = CONNECTORS.get(source.connector or "")
-    return replace(read, decode=known.decode(source.options, columns)) if known else read
+    if source.envelope is None:
+        return replace(read, decode=known.decode(source.options, columns)) if known else read
+    if known is None:
+        return replace(read, decode=unwrap("SELECT * FROM `encoded`", columns), fields=FIELDS)
+    messages = f"{known.decode(source.options, FIELDS)}\nWHERE `value` IS NOT NULL"
+    return replace(read, decode=unwrap(messages, columns))
 
 
-SOURCES = {"path": _files, "table": _table, "sql": _sql, "connector": _connector}
+SOURCES = {"path": _files, "table": _table, "change_feed": _feed, "sql": _sql, "connector": _connector}
 
 
 def _texts(options: Mapping[str, object]) -> dict[str, str]:
     return {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in options.items()}
 
 
-def _where(source: Source, window: Window | None) -> str:
-    condition = _condition(source, window)
+def _where(condition: str | None) -> str:
     return f" WHERE {condition}" if condition else ""
 
 
-def _condition(source: Source, window: Window | None) -> str | None:
-    if source.window is None or window is None:
+def _condition(source: Source, window: Window | None, since: Mark | None = None) -> str | None:
+    """A window that is given counts; else what the table may not have yet is read."""
+    by = source.window or source.watermark
+    if by is None:
         return None
-    column = quote(source.window.column)
-    sides = [f"{column} >= {literal(window.start)}"] if window.start else []
-    sides += [f"{column} < {literal(window.end)}"] if window.end else []
+    asked = window or Window()
+    start = since if window is None else asked.start
+    column = quote(by.column)
+    sides = [f"{column} >= {literal(start)}"] if start is not None else []
+    sides += [f"{column} < {literal(asked.end)}"] if asked.end else []
     return " AND ".join(sides) or None
 
 
@@ -182,7 +207,7 @@ GIVEN = "dataframe"
 
 def read_given(source: Source, view: str, window: Window | None) -> Read:
     """Rows that someone hands over, under the name of a view."""
-    return Read(GIVEN, sql=f"SELECT * FROM `global_temp`.{quote(view)}{_where(source, window)}")
+    return Read(GIVEN, sql=f"SELECT * FROM `global_temp`.{quote(view)}{_where(_condition(source, window))}")
 
 
 def read_streamed(read: Read, view: str) -> Read:
@@ -197,6 +222,6 @@ def upstreams(source: Source | None) -> tuple[str, ...]:
     """The tables a source reads, by name."""
     if source is None:
         return ()
-    if source.table:
-        return (plain_name(source.table),)
+    if source.table or source.change_feed:
+        return (plain_name(source.table or source.change_feed or ""),)
     return tables_in(source.sql) if source.sql else ()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from lakepact.plan.loaded import LoadedFile, SourceFile
+from lakepact.plan.watermark import Mark
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,8 @@ class World:
     unkept_files: tuple[LoadedFile, ...] = ()
     source_bytes: int | None = None
     source_version: int | None = None
+    since_version: int | None = None
+    since: Mark | None = None
     observes_writes: bool = True
     looked: bool = True
     given_view: str | None = None

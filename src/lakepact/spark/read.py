@@ -25,7 +25,7 @@ def read_source(session: SparkSession, read: Read, provider: Provider, seen: lis
     options = {key: secrets.resolve(value, provider, seen) for key, value in read.options.items()}
     if read.path is None:
         return _connected(session, read, options, seen)
-    return _files(session, read, options, secrets.resolve(read.path, provider, seen))
+    return as_rows(session, _files(session, read, options, secrets.resolve(read.path, provider, seen)), read)
 
 
 def _connected(session: SparkSession, read: Read, options: dict[str, str], seen: list[str]) -> DataFrame:
@@ -49,7 +49,9 @@ def _files(session: SparkSession, read: Read, options: dict[str, str], path: str
     places = _places(read, path)
     if read.files:
         reader = reader.option("basePath", root_of(path))
-    if read.header_names:
+    if read.fields:
+        reader = reader.schema(_texts(*read.fields, CORRUPT))
+    elif read.header_names:
         names = reader.load(places).columns
         kept = (CORRUPT,) if read.keeps_corrupt else ()
         reader = reader.schema(_texts(*names, *kept))

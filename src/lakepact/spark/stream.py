@@ -10,12 +10,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everyone knows it by
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamReader
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StringType, StructField, StructType
 
 from lakepact import secrets
 from lakepact.contract.source import Source
 from lakepact.errors import PlanError, Problem
 from lakepact.plan.columns import CORRUPT, SOURCE_FILE
+from lakepact.plan.feed import CHANGE
 from lakepact.plan.read import Read
 from lakepact.secrets import Provider
 from lakepact.spark.read import as_rows, read_source
@@ -46,13 +47,20 @@ def open_stream(
     """The source as an endless table, with the columns that a batch of it has; `awaited`, where no file came yet."""
     if source.path is not None:
         return _files(session, source, read, awaited, provider, seen)
-    if source.table is not None:
-        reader, table = _limited(session.readStream.format("delta"), source), read.tables[0]
-        return reader.load(table.path) if table.path else reader.table(table.sql)
+    if source.table is not None or source.change_feed is not None:
+        return _table(session, source, read)
     options = {key: secrets.resolve(value, provider, seen) for key, value in read.options.items()}
     if source.connector is None:
         raise PlanError([Problem("a query cannot be streamed; stream a table and transform it", "source.sql")])
     return as_rows(session, session.readStream.format(read.format).options(**options).load(), read)
+
+
+def _table(session: SparkSession, source: Source, read: Read) -> DataFrame:
+    """The rows of a table as they are added or, of a change feed, as they change."""
+    reader, table = _limited(session.readStream.format("delta"), source), read.tables[0]
+    reader = reader.option("readChangeFeed", "true") if source.change_feed else reader
+    frame = reader.load(table.path) if table.path else reader.table(table.sql)
+    return frame.where(f"`{CHANGE}` <> 'update_preimage'") if source.change_feed else frame
 
 
 def _files(
@@ -64,10 +72,12 @@ def _files(
     reader = session.readStream.format(read.format).options(**options).schema(schema)
     reader = reader.option("columnNameOfCorruptRecord", CORRUPT)
     frame = _limited(reader, source).load(secrets.resolve(read.path or "", provider, seen))
-    return frame.withColumn(SOURCE_FILE, F.col("_metadata.file_path"))
+    return as_rows(session, frame.withColumn(SOURCE_FILE, F.col("_metadata.file_path")), read)
 
 
 def _schema(session: SparkSession, read: Read, awaited: tuple[str, ...], provider: Provider) -> StructType:
+    if read.fields:
+        return StructType([StructField(name, StringType()) for name in (*read.fields, CORRUPT)])
     try:
         return read_source(session, read, provider, []).drop(SOURCE_FILE).schema
     except AnalysisException as error:

@@ -7,7 +7,7 @@ import json
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from lakepact.names import TableRef
+from lakepact.names import TableRef, quote
 from lakepact.spark.commit import commit
 from lakepact.spark.session import new_session
 
@@ -15,6 +15,12 @@ from lakepact.spark.session import new_session
 def count_rows(spark: SparkSession, table: TableRef, condition: str) -> int:
     F.expr(condition)  # Spark's own parser reads it alone first
     return int(new_session(spark).sql(f"SELECT count(*) FROM {table.sql} WHERE ({condition})").collect()[0][0])
+
+
+def highest(spark: SparkSession, table: TableRef, column: str) -> object:
+    """The largest value of a column, None where there is none."""
+    found: object = new_session(spark).sql(f"SELECT max({quote(column)}) FROM {table.sql}").collect()[0][0]
+    return found
 
 
 def delete_rows(spark: SparkSession, table: TableRef, condition: str, run_id: str) -> None:
