@@ -49,7 +49,7 @@ def test_a_table_follows_the_changes_of_another(make_project: MakeProject, spark
     assert skipped == ["success", "success", "skipped"]
     (again,) = api.run(project, ["gold.items"], spark=spark)
     assert again.status == "skipped"
-    assert "nothing changed in silver.items" in (again.error or "")
+    assert "nothing changed in silver.items" in (again.skip_reason or "")
 
 
 def test_without_a_feed_the_reader_is_told_what_to_do(make_project: MakeProject, spark: Any) -> None:

@@ -9,7 +9,7 @@ from decimal import Decimal
 from lakepact.errors import PlanError, Problem
 
 Mark = datetime | date | int | Decimal
-KINDS = re.compile(r"date|timestamp|timestamp_ntz|tinyint|smallint|int|bigint|decimal\(.*\)")
+KINDS = re.compile(r"date|timestamp|tinyint|smallint|int|bigint|decimal\(.*\)")
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _LENGTH = re.compile(r"(\d+)\s*([smhdw])")

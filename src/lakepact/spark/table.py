@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timezone
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
@@ -20,7 +21,7 @@ def count_rows(spark: SparkSession, table: TableRef, condition: str) -> int:
 def highest(spark: SparkSession, table: TableRef, column: str) -> object:
     """The largest value of a column, None where there is none."""
     found: object = new_session(spark).sql(f"SELECT max({quote(column)}) FROM {table.sql}").collect()[0][0]
-    return found
+    return found.astimezone(timezone.utc) if isinstance(found, datetime) else found
 
 
 def delete_rows(spark: SparkSession, table: TableRef, condition: str, run_id: str) -> None:
