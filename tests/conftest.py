@@ -19,7 +19,7 @@ from lakepact.evidence.record import RunRecord
 from lakepact.plan.jdbc import DRIVERS
 from lakepact.plan.kafka import PACKAGES as KAFKA
 
-pytest_plugins = ("servers",)
+pytest_plugins = ("servers", "ahead")
 
 CASES = Path(__file__).parent / "cases"
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -57,7 +57,11 @@ MakeProject = Callable[..., Project]
 
 @pytest.fixture
 def make_project(tmp_path: Path) -> MakeProject:
-    return partial(project_in, tmp_path)
+    return projects_in(tmp_path)
+
+
+def projects_in(folder: Path) -> MakeProject:
+    return partial(project_in, folder)
 
 
 def project_in(
@@ -86,9 +90,13 @@ def run_at_once(project: Project, spark: Any) -> list[RunRecord]:
 
 @pytest.fixture
 def orders(tmp_path: Path) -> Project:
+    return orders_in(tmp_path)
+
+
+def orders_in(folder: Path) -> Project:
     """A fresh copy of the orders example."""
-    shutil.copytree(EXAMPLES / "orders", tmp_path / "orders", ignore=shutil.ignore_patterns("warehouse", ".lakepact"))
-    return api.open_project(tmp_path / "orders")
+    shutil.copytree(EXAMPLES / "orders", folder / "orders", ignore=shutil.ignore_patterns("warehouse", ".lakepact"))
+    return api.open_project(folder / "orders")
 
 
 @pytest.fixture(autouse=True)

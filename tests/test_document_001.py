@@ -44,6 +44,9 @@ def home(tmp_path: Path) -> Project:
     return default_project(tmp_path)
 
 
+AHEAD = {"home": lambda folder, spark: default_project(folder)}
+
+
 @pytest.mark.parametrize("case", cases("document_001"))
 def test_its_tables_hold(case: dict[str, Any], home: Project) -> None:
     document = case.get("native") or {"source": "raw.events", "target": TARGET, **case["document"]}

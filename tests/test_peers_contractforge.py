@@ -36,6 +36,9 @@ WINDOWED = {**HANDED_OVER, "window": {"column": "at"}}
 KEYED = ["scd1_upsert", "scd1_hash_diff", "scd2_historical", "snapshot_soft_delete", "cdc_merge", "append_dedup"]
 
 
+AHEAD = {"lake": lake_in}
+
+
 @pytest.fixture
 def lake(tmp_path: Path, spark: Any) -> Lake:
     return lake_in(tmp_path, spark)

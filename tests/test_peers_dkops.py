@@ -25,6 +25,9 @@ COLUMNS = [{"name": "id", "type": "STRING"}, {"name": "v", "type": "STRING"}, {"
 Rows = dict[tuple[Any, ...], dict[str, Any]]
 
 
+AHEAD = {"lake": lake_in}
+
+
 @pytest.fixture
 def lake(tmp_path: Path, spark: Any) -> Lake:
     return lake_in(tmp_path, spark)

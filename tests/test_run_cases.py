@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from conftest import cases, project_in
+from conftest import MakeProject, cases
 from lakepact import api
 from lakepact.contract.project import Project
 from lakepact.evidence.record import RunRecord
@@ -18,34 +16,20 @@ from lakepact.evidence.record import RunRecord
 pytestmark = pytest.mark.spark
 
 
-@pytest.fixture(scope="module")
-def played(
-    request: pytest.FixtureRequest, spark: Any, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[dict[str, Future[None]]]:
-    """All cases that are wanted, several at a time: a small run waits a lot. Each test asks for the end of its own."""
-    wanted = [item for item in request.session.items if item.path == request.node.path]
-    with ThreadPoolExecutor(3) as pool:
-        yield {
-            item.nodeid: pool.submit(_play, item.callspec.params["case"], tmp_path_factory.mktemp("case"), spark)
-            for item in wanted
-            if isinstance(item, pytest.Function)
-        }
-
-
 @pytest.mark.parametrize("case", cases("runs"))
-def test_run(case: dict[str, Any], played: dict[str, Future[None]], request: pytest.FixtureRequest) -> None:
-    played[request.node.nodeid].result()
+def test_run(case: dict[str, Any], make_project: MakeProject, spark: Any) -> None:
+    _run(case, make_project, spark)
 
 
 @pytest.mark.parametrize("case", cases("modes"))
-def test_mode(case: dict[str, Any], played: dict[str, Future[None]], request: pytest.FixtureRequest) -> None:
-    played[request.node.nodeid].result()
+def test_mode(case: dict[str, Any], make_project: MakeProject, spark: Any) -> None:
+    _run(case, make_project, spark)
 
 
-def _play(case: dict[str, Any], folder: Path, spark: Any) -> None:
+def _run(case: dict[str, Any], make_project: MakeProject, spark: Any) -> None:
     contract = {"table": "silver.t", "source": {"path": "{path.landing}/in.csv"}, **case["contract"]}
     for batch in case["batches"]:
-        project = project_in(folder, [{**contract, **batch.get("contract", {})}], {"landing/in.csv": batch["csv"]})
+        project = make_project([{**contract, **batch.get("contract", {})}], {"landing/in.csv": batch["csv"]})
         before = _version(project)
         (record,) = api.run(project, spark=spark, raise_on_failure=False)
         _check(record, batch, project)

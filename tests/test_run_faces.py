@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conftest import MakeProject
+from conftest import MakeProject, project_in
 from lakepact import TableReader, TableWriter, api, ingest
 from lakepact.contract.project import Project
 from lakepact.errors import ContractError, PlanError, ProjectError, QualityError
@@ -30,6 +30,9 @@ CONTRACT = {
 @pytest.fixture
 def project(make_project: MakeProject) -> Project:
     return make_project([CONTRACT])
+
+
+AHEAD = {"project": lambda folder, spark: project_in(folder, [CONTRACT])}
 
 
 def rows(project: Project) -> list[tuple[Any, ...]]:

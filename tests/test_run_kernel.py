@@ -115,6 +115,7 @@ def test_writers_at_once_lose_nothing(make_project: MakeProject, spark: Any, tmp
     assert len(api.rows(project, "s.t_quarantine")) == 1, "the same rejected row is kept once"
 
 
+@pytest.mark.alone
 def test_a_write_between_look_and_merge_is_seen(make_project: MakeProject, spark: Any) -> None:
     """Another job changes a row that our batch did not think had to change: our batch is applied to what is there."""
     project = make_project([contract(mode="upsert", keys="id")], {"landing/in.csv": f"id,v\na,1\nb,1\n{MANY}"})
@@ -138,6 +139,7 @@ def test_a_write_between_look_and_merge_is_seen(make_project: MakeProject, spark
     assert (record.balanced, record.rows.updated, record.tries) == (True, 2, 2)
 
 
+@pytest.mark.alone
 def test_conflicts_are_given_up_after_the_tries_allowed(make_project: MakeProject, spark: Any) -> None:
     write = {"mode": "upsert", "keys": "id", "retry_attempts": 2, "retry_backoff_seconds": 0}
     project = make_project([contract(**write)], {"landing/in.csv": f"id,v\na,1\n{MANY}"})
