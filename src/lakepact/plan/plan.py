@@ -11,13 +11,14 @@ from lakepact.contract.model import Contract, Write
 from lakepact.contract.source import Source
 from lakepact.errors import PlanError, Problem
 from lakepact.names import TableRef, literal, quote, quoted
-from lakepact.plan.changes import diff, layout_diff, partitions_note
+from lakepact.plan.changes import partitions_note
 from lakepact.plan.check import find_problems, find_warnings
 from lakepact.plan.columns import TableColumn, table_columns
 from lakepact.plan.count import count_by_key, count_rows
 from lakepact.plan.expressions import tells_the_time
 from lakepact.plan.judge import Judgement, deduplication, implicit_rules, judge, ranking_rule
-from lakepact.plan.layout import create_schema, create_table, layout_problems, optimize
+from lakepact.plan.layout import layout_problems, optimize
+from lakepact.plan.migration import table_changes
 from lakepact.plan.modes import MODES
 from lakepact.plan.quarantine import QuarantinePlan, quarantine_plan
 from lakepact.plan.read import GIVEN, Read, decoded, read_for, read_given, read_streamed, strict
@@ -332,19 +333,10 @@ def _ddl(contract: Contract, target: TableRef, columns: tuple[TableColumn, ...],
     """The table is made, or altered where it differs; a layout that fits none of its columns is refused."""
     found = {column.name: column.type for column in columns} if world.source_columns is not None else None
     problems = [] if contract.columns else list(layout_problems(contract.layout, found))
-    if world.target is None:
-        statements = (
-            *create_schema(target),
-            create_table(target.sql, columns, contract.layout, contract.description),
-        )
-    else:
-        new, other = diff(target.sql, columns, world.target), layout_diff(target.sql, contract, world.target)
-        statements = (*new.statements, *other.statements)
-        problems += [Problem(reason, "columns", contract.name) for reason in new.refused]
-        problems += [Problem(reason, "layout", contract.name) for reason in other.refused]
-    if problems:
-        raise PlanError(problems)
-    return statements
+    safe, refused = table_changes(contract, target, columns, world.target)
+    if problems or refused:
+        raise PlanError([*problems, *refused])
+    return tuple(change.sql for change in safe)
 
 
 def _layout_warnings(contract: Contract, world: World) -> list[str]:
