@@ -17,15 +17,7 @@ if TYPE_CHECKING:
 
 
 class MigrationPlan(Migration):
-    """A migration that people can read."""
-
-    def __str__(self) -> str:
-        lines = [f"  {change.kind:<15} {change.sql}" for change in self.operations]
-        lines += [f"  {'refused':<15} {problem.message}" for problem in self.refused]
-        lines += [f"  {'note':<15} {note}" for note in self.notes]
-        counts = f"{len(self.operations)} change(s), {len(self.refused)} refused"
-        said = "is what its contract says" if self.is_empty else counts
-        return "\n".join([f"{self.table.name}: {said}", *lines])
+    """A migration that can be shown."""
 
     def print(self) -> None:
         sys.stdout.write(f"{self}\n")

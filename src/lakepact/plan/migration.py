@@ -32,6 +32,14 @@ class Migration:
         """Whether the table is what the contract says; a difference that cannot be mended is one."""
         return not self.operations and not self.refused
 
+    def __str__(self) -> str:
+        lines = [(change.kind, change.sql) for change in self.operations]
+        lines += [("refused", problem.message) for problem in self.refused]
+        lines += [("note", note) for note in self.notes]
+        counts = f"{len(self.operations)} change(s), {len(self.refused)} refused"
+        said = "is what its contract says" if self.is_empty else counts
+        return "\n".join([f"{self.table.name}: {said}", *(f"  {kind:<15} {text}" for kind, text in lines)])
+
 
 def table_changes(
     contract: Contract, target: TableRef, columns: tuple[TableColumn, ...], state: TableState | None
