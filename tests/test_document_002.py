@@ -483,8 +483,10 @@ def test_what_an_engine_cannot_run_is_told(root: Path) -> None:
     with pytest.raises(ContractError, match=r"nada\.json: no such file"):
         engine.ingest_bronze()
     file.unlink()
-    with pytest.raises(ProjectError, match="no contracts in"):
-        engine.ingest_bronze()
+    both = engine_of(project, bronze_contracts_dir="ingestion/batch", silver_contracts_dir="ingestion/silver")
+    with pytest.raises(ProjectError, match="ingestion/batch: no contracts in this folder"):
+        both.ingest_bronze()
+    assert [one.name for one in both.status()] == ["vuelos_current"]
 
 
 def test_a_catalog_that_a_table_json_does_not_need_is_not_asked_for(root: Path) -> None:

@@ -124,6 +124,8 @@ class IngestionEngine:
 
     def _tables(self, layer: str, name: str | None) -> list[str]:
         found = self._contracts(layer)
+        if not found:
+            raise ProjectError([Problem("no contracts in this folder", file=str(self.folders[layer]))])
         if name is None:
             return [one.contract.name for one in found if one.contract.enabled]
         wanted = [one.contract.name for one in found if name in (one.name, one.contract.name)]
@@ -136,7 +138,7 @@ class IngestionEngine:
     def _contracts(self, layer: str) -> list[Ingestion]:
         if layer not in self.folders:
             raise ProjectError(f"the engine has no {layer} contracts; give it a {layer}_contracts_dir")
-        files = api.contract_files(_with_contracts(self.project, {layer: self.folders[layer]}))
+        files = [file for file in api.contract_files(self.project) if self.folders[layer] in file.parents]
         return [Ingestion(_called(file), api.load_contract(file, self.project)) for file in files]
 
     def _last(self, contract: Contract) -> RunRecord | None:
