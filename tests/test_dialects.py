@@ -120,7 +120,9 @@ def test_the_batch_example_lands_files_with_stamps() -> None:
     assert contract["table"] == "bronze.aeronautica.vuelos_raw"
     assert contract["source"] == {"path": "/landing/vuelos_diarios", "format": "json", "load_type": "incremental"}
     assert contract["transform"] == ({"stamp": ("ingested_at", "ingested_date", "source_file")},)
-    assert [column["name"] for column in contract["columns"]] == ["vuelo_id", "estado", "updated_at"]
+    assert [column["name"] for column in contract["columns"]] == [
+        "vuelo_id", "iata_aerolinea", "estado", "retraso_min", "email", "updated_at",
+    ]  # fmt: skip
 
 
 def test_the_promotion_example_upserts_the_newest_row() -> None:
@@ -129,6 +131,14 @@ def test_the_promotion_example_upserts_the_newest_row() -> None:
     assert contract["write"] == {"mode": "scd1_upsert", "keys": ("vuelo_id",)}
     newest = {"keys": ("vuelo_id",), "order_by": "`updated_at` DESC NULLS LAST"}
     assert contract["transform"] == ({"stamp": ("created_at", "updated_at")}, {"deduplicate": newest})
+
+
+def test_columns_that_the_promotion_example_only_names_are_those_it_reads() -> None:
+    """Its table is partitioned by one and ordered by another, and declares neither."""
+    contract = load("dkops/ingestion/silver/vuelos_current.json")
+    declared = ["vuelo_id", "estado", "retraso_min", "email"]
+    assert [column["name"] for column in contract["columns"]] == [*declared, "iata_aerolinea", "updated_at"]
+    assert contract["columns"][-1] == {"name": "updated_at", "type": "timestamp"}
 
 
 def test_the_lifecycle_example_finds_its_reference_through_a_link() -> None:

@@ -211,6 +211,8 @@ class Player:
             return ""
         if command == "echo $?":
             return f"{self.code}\n"
+        if word == "python":
+            return self.shell(f"{shlex.quote(sys.executable)} {rest}")
         return self.lakepact(shlex.split(rest)) if word == "lakepact" else self.shell(command)
 
     def lakepact(self, words: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Defects found in DKOps (D1 to D13, D18 to D21, S1, S2), each as a test that would find it here.
+"""Defects found in DKOps (D1 to D15, D18 to D21, S1, S2), each as a test that would find it here.
 
 Files that are remembered and streams are not built yet; D1, D2 and D20 are asked of what takes their place: batches
 with a name, keys that are added once, and columns that only the contract decides on.
@@ -18,6 +18,9 @@ from builders import plan
 from lakepact import TableReader, TableWriter, api, jobs
 from lakepact.contract.project import default_project
 from lakepact.errors import ContractError, PlanError
+from lakepact.plan.migration import make_migration
+from lakepact.plan.state import TableState
+from lakepact.table_governance import SafeMigrator
 from peers import HANDED_OVER, Lake, contract, lake_in
 
 APPEND = {"mode": "scd0_append"}
@@ -317,6 +320,65 @@ def test_d13_an_overwrite_that_fails_leaves_the_table_as_it_was(lake: Lake) -> N
     upsert = contract("id v", {"mode": "upsert", "keys": "id"}, table="s.new")
     doubled = lake.run(upsert, "id,v\na,1\na,2\n")
     assert (doubled.error_class, lake.state("s.new")) == ("QualityError", None)
+
+
+# ------------------------------------------------------------------ migrations
+
+
+def described(folder: Path, columns: list[dict[str, Any]], **said: Any) -> Path:
+    """A table's JSON."""
+    document = {"catalog": "c", "schema": "s", "name": "t", "columns": columns, **said}
+    file = folder / "table.json"
+    file.write_text(json.dumps(document), encoding="utf-8")
+    return file
+
+
+@pytest.mark.spark
+def test_d14_a_migration_does_all_it_says_or_nothing(lake: Lake) -> None:
+    """A required column, a bare ARRAY and a comment with a quote failed, and it said that all was done; the next
+    plan listed them again."""
+    root = lake.project.root
+    made = described(root, COLUMNS, properties={"active": False})
+    SafeMigrator(made, project=lake.project, spark=lake.spark).apply()
+    with pytest.raises(ContractError, match="unknown type 'ARRAY'"):
+        SafeMigrator(described(root, [*COLUMNS, {"name": "x", "type": "ARRAY"}]), project=lake.project)
+    quoted = {"name": "w", "type": "ARRAY<STRING>", "comment": "it's; --"}
+    needed = described(root, [*COLUMNS, quoted, {"name": "n", "type": "LONG", "nullable": False}])
+    with pytest.raises(PlanError, match="column n is new and may not be NULL"):
+        SafeMigrator(needed, project=lake.project, spark=lake.spark).apply()
+    assert lake.version("c.s.t") == 0, "nothing is done where something is refused"
+    commented = [{**COLUMNS[0], "comment": "l'id"}, *COLUMNS[1:], quoted]
+    wanted = described(root, commented, comment="who's who", properties={"active": False, "change_data_feed": True})
+    done = SafeMigrator(wanted, project=lake.project, spark=lake.spark).apply()
+    assert [one.kind for one in done.operations] == ["add_columns", "column_comment", "set_properties", "table_comment"]
+    state = lake.state("c.s.t")
+    assert state is not None
+    assert (state.columns["w"], state.comments, state.comment) == (
+        "array<string>", {"id": "l'id", "w": "it's; --"}, "who's who",
+    )  # fmt: skip
+    assert SafeMigrator(wanted, project=lake.project).plan().is_empty
+
+
+@pytest.mark.parametrize(
+    ("columns", "said", "found"),
+    [
+        ([{"name": "id", "type": "LONG"}], {}, "column id is string in the table and bigint in the contract"),
+        ([{"name": "id", "type": "STRING", "nullable": False}], {}, "column id may be NULL in the table"),
+        ([{"name": "id", "type": "STRING"}], {}, "column v is in the table and not in the contract"),
+        ([{"name": "id", "type": "STRING"}], {"partitions": ["id"]}, "partitioned by nothing and stays so"),
+        ([{"name": "id", "type": "STRING"}], {"clustering": {"columns": ["id"]}}, "CLUSTER BY (`id`)"),
+        ([{"name": "id", "type": "STRING"}], {"change_data_feed": True}, "'delta.enableChangeDataFeed' = 'true'"),
+    ],
+    ids=["type", "nullability", "dropped column", "partitions", "clustering", "change feed"],
+)
+def test_d15_every_difference_is_told(
+    columns: list[dict[str, Any]], said: dict[str, Any], found: str, tmp_path: Path
+) -> None:
+    """The plan was empty where the table had another type, another layout or no change feed."""
+    project = default_project(tmp_path)
+    made = api.load_contract(described(tmp_path, columns, **said), project)
+    state = TableState(0, {"id": "string", "v": "string"})
+    assert found in str(make_migration(made, project.table("c.s.t"), state))
 
 
 def test_d18_two_catalogs_are_two_tables_and_a_location_is_a_location(tmp_path: Path) -> None:

@@ -278,6 +278,30 @@ def test_a_broken_dkops_config_is_a_problem_and_no_crash(environments: Any, tmp_
     assert "config.json" in problem_of(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({"EXECUTION_ENVIRONMENT": "locl"}, "EXECUTION_ENVIRONMENT: 'locl' is not supported; did you mean 'local'?"),
+        ({"EXECUTION_ENVIRONMENT": "databricks"}, "DATABRICKS_TARGET: is missing"),
+        ({"SPARK_WAREHOUSE": "w"}, "SPARK_WAREHOUSE: unknown key; did you mean 'SPARK_WAREHOUSE_DIR'?"),
+        ({"DATABRICKS_TOKEN": "dapi"}, "DATABRICKS_TOKEN: Databricks Connect is not supported"),
+        ({"DATABRICKS_TARGET": "prd"}, "unknown environment 'prd'; known: local"),
+        (
+            {"environments": {"local": {"catalog": {}}}},
+            "environments.local.catalog: unknown key; did you mean 'catalogs'?",
+        ),
+    ],
+)
+def test_what_a_dkops_config_does_not_mean_is_told(said: dict[str, Any], told: str, tmp_path: Path) -> None:
+    write(tmp_path, {"config.json": json.dumps({"environments": {"local": {}}, **said})})
+    assert told in problem_of(tmp_path)
+
+
+def test_a_dkops_config_says_where_streams_keep_how_far_they_came(tmp_path: Path) -> None:
+    write(tmp_path, {"config.json": json.dumps({"environments": {"local": {"paths": {"checkpoint": "marks"}}}})})
+    assert api.open_project(tmp_path).environment.checkpoints == "marks"
+
+
 def test_lakepact_yaml_beats_a_config_beside_it(folder: Path) -> None:
     write(folder, {"config.json": json.dumps(DKOPS)})
     assert api.open_project(folder).file.name == "shop"

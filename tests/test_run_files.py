@@ -12,7 +12,7 @@ import pytest
 from conftest import MakeProject
 from lakepact import api
 from lakepact.contract.project import Project
-from lakepact.errors import EngineError, PlanError
+from lakepact.errors import EngineError, LakepactExecutionError
 from lakepact.evidence.record import RunRecord
 
 pytestmark = pytest.mark.spark
@@ -166,11 +166,16 @@ def test_a_contract_is_run_or_streamed_not_both(make_project: MakeProject, spark
     assert (record.error_class, record.status) == ("PlanError", "failed")
     assert "--available-now" in (record.error or "")
     project = make_project([_contract(APPEND)])
-    with pytest.raises(PlanError, match="say load_type: streaming"):
+    with pytest.raises(LakepactExecutionError, match="say load_type: streaming") as error:
         api.stream(project, spark=spark)
+    assert error.value.record.error_class == "PlanError"
 
 
 def test_a_stream_that_cannot_begin_says_why(make_project: MakeProject, spark: Any) -> None:
+    """It leaves a record, and another one has its turn."""
     contract = _contract(APPEND, load_type="streaming", format="no-such-format")
+    project = make_project([contract, {**_contract(APPEND, load_type="streaming"), "table": "s.u"}])
+    _land(project, "a.csv", "1,1")
     with pytest.raises(EngineError, match="no-such-format"):
-        api.stream(make_project([contract]), spark=spark)
+        api.stream(project, spark=spark)
+    assert {(r.pipeline, r.status) for r in api.runs(project)} == {("s.t", "failed"), ("s.u", "success")}

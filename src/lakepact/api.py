@@ -18,7 +18,6 @@ from lakepact.driver.order import chosen, in_order
 from lakepact.errors import (
     ContractError,
     EngineError,
-    LakepactError,
     LakepactExecutionError,
     PlanError,
     Problem,
@@ -211,11 +210,12 @@ def _all(
         records = work(selected, site)
     failed = [record for record in records if not record.ok]
     if failed and raise_on_failure:
-        raise _failure(failed[0])
+        raise failure(failed[0])
     return records
 
 
-def _failure(record: RunRecord) -> LakepactError:
+def failure(record: RunRecord) -> LakepactExecutionError:
+    """The error that a failed run's record tells of."""
     kind = error_class(record.error_class, LakepactExecutionError)
     return kind(f"{record.pipeline}: {record.error}", record, result_of(record))
 
@@ -235,7 +235,7 @@ def run_contract(
     with open_site(project, [contract, *_neighbours(project)], session, watch) as site, shared(frame) as view:
         (record,) = run_all([contract], site, window, watch, view)
     if not record.ok and raise_on_failure:
-        raise _failure(record)
+        raise failure(record)
     return record
 
 
@@ -256,7 +256,7 @@ def delete_rows(
     with open_site(project, [contract, *_neighbours(project)], spark, Watch()) as site:
         record = delete_from(contract, site, condition, preview)
     if not record.ok:
-        raise _failure(record)
+        raise failure(record)
     return record.rows.deleted or 0
 
 

@@ -73,11 +73,15 @@ class StoreError(LakepactError):
 
 
 class LakepactExecutionError(LakepactError):
-    """A run failed. Its record was written first and is in `.record`; `.result` says it in `ingest`'s words."""
+    """A run failed. Its record was written first and is in `.record`; `.result` says it in `ingest`'s words.
+
+    Where several contracts were run, `.results` holds what became of each of them.
+    """
 
     def __init__(self, message: str, record: Any = None, result: Any = None) -> None:
         super().__init__(message)
         self.record, self.result = record, result
+        self.results: tuple[Any, ...] = ()
 
 
 class QualityError(LakepactExecutionError):

@@ -328,6 +328,12 @@ def skipped(contract: Contract, blocker: str, site: Site) -> RunRecord:
     return _write(unplanned_record(contract, run, reason, "skipped", run.now, environment), site)
 
 
+def refused(contract: Contract, error: LakepactError, site: Site) -> RunRecord:
+    """The record of a contract that could not begin."""
+    run = new_run()
+    return _write(unplanned_record(contract, run, error, "failed", run.now, site.project.environment_name), site)
+
+
 def _write(record: RunRecord, site: Site) -> RunRecord:
     for store in site.stores:
         store.write(record)

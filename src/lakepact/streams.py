@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from lakepact.contract.model import Contract
 from lakepact.driver.order import held_back
-from lakepact.errors import EngineError, LakepactExecutionError, PlanError, Problem
+from lakepact.errors import EngineError, LakepactError, LakepactExecutionError, PlanError, Problem
 from lakepact.evidence.record import RunRecord
-from lakepact.jobs import Site, Watch, run_one, shared, skipped
+from lakepact.jobs import Site, Watch, refused, run_one, shared, skipped
 from lakepact.plan.idempotency import app_id
 from lakepact.plan.read import decoded, read_for
 from lakepact.plan.state import Transaction
@@ -67,8 +67,13 @@ def _in_turn(selected: list[Contract], site: Site, watch: Watch) -> list[RunReco
 
 
 def _drain(stream: _Stream) -> list[RunRecord]:
-    with _failures(stream), _started(stream, None) as query:
-        query.awaitTermination()
+    """Also a stream that cannot begin leaves a record, and the next one has its turn."""
+    try:
+        with _failures(stream), _started(stream, None) as query:
+            query.awaitTermination()
+    except LakepactError as error:
+        stream.records.append(refused(stream.contract, error, stream.site))
+        stream.watch.record(stream.records[-1])
     return stream.records
 
 

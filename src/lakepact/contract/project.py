@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field, StrictBool
 
-from lakepact.contract.document import Lines, read_document
+from lakepact.contract.document import Lines, line_of, read_document
 from lakepact.contract.fields import Part, Scalar, Texts
 from lakepact.contract.problems import parse_part
 from lakepact.errors import Problem, ProjectError
@@ -116,13 +116,38 @@ class Project(Part):
 def open_project(folder: Path, environment: str | None = None) -> Project:
     """The project in this folder, in the environment asked for, or LAKEPACT_ENV, or the default."""
     root = folder.resolve()
-    document, lines, path = _project_document(root)
+    if not root.is_dir():
+        raise ProjectError(f"{root}: no such folder")
+    file = project_file(root)
+    if file is None:
+        raise ProjectError(f"{root}: no {FILE} here; run `lakepact init` in an empty folder, or give --project DIR")
+    return _opened(root, file, environment)
+
+
+def open_project_file(file: Path, environment: str | None = None) -> Project:
+    """The project that a file describes: in its folder, or in the one around a folder called config."""
+    path = file.resolve()
+    if not path.is_file():
+        raise ProjectError(f"{file}: no such file; give the path of a config.json or a {FILE}")
+    return _opened(path.parent.parent if path.parent.name == "config" else path.parent, path, environment)
+
+
+def in_environment(project: Project, name: str) -> Project:
+    """The same project in another of its environments."""
+    return _project(project.root, project.file, name, str(project.root))
+
+
+def _opened(root: Path, path: Path, environment: str | None) -> Project:
+    document, lines = _document(path)
     file = parse_part(ProjectFile, document, str(path), lines, ProjectError)
-    name = environment or os.environ.get("LAKEPACT_ENV") or file.default_environment
+    return _project(root, file, environment or os.environ.get("LAKEPACT_ENV") or file.default_environment, str(path))
+
+
+def _project(root: Path, file: ProjectFile, name: str, where: str) -> Project:
     chosen = _choose(file.environments, name)
     if chosen is None:
         message = f"unknown environment {name!r}{hint(name, file.environments)}"
-        raise ProjectError([Problem(message, "environments", str(path))])
+        raise ProjectError([Problem(message, "environments", where)])
     return Project(root=root, file=file, environment_name=chosen, environment=file.environments[chosen])
 
 
@@ -134,19 +159,24 @@ def default_project(folder: Path) -> Project:
 
 
 def is_project(folder: Path) -> bool:
-    return any((folder / name).is_file() for name in (FILE, *DKOPS_FILES))
+    return project_file(folder) is not None
 
 
-def _project_document(root: Path) -> tuple[Any, Lines, Path]:
-    if not root.is_dir():
-        raise ProjectError(f"{root}: no such folder")
-    if (root / FILE).is_file():
-        return (*read_document(root / FILE), root / FILE)
-    for name in DKOPS_FILES:
-        if (root / name).is_file():
-            document, lines = read_document(root / name)
-            return from_dkops_config(document), lines, root / name
-    raise ProjectError(f"{root}: no {FILE} here; run `lakepact init` in an empty folder, or give --project DIR")
+def project_file(folder: Path) -> Path | None:
+    """The file that makes a folder a project."""
+    return next((folder / name for name in (FILE, *DKOPS_FILES) if (folder / name).is_file()), None)
+
+
+def _document(path: Path) -> tuple[Any, Lines]:
+    document, lines = read_document(path)
+    if path.suffix != ".json":
+        return document, lines
+    from lakepact.contract.dialects.dkops_config import from_config
+
+    try:
+        return from_config(document), lines
+    except ProjectError as error:
+        raise ProjectError([one.at(str(path), line_of(lines, one.field)) for one in error.problems]) from None
 
 
 def _choose(environments: dict[str, Environment], name: str) -> str | None:
@@ -154,26 +184,3 @@ def _choose(environments: dict[str, Environment], name: str) -> str | None:
     if name in environments:
         return name
     return next((key for key, one in environments.items() if name in (one.env, one.env_short)), None)
-
-
-def from_dkops_config(document: Any) -> dict[str, Any]:
-    """DKOps' config.json as a project file."""
-    source = document if isinstance(document, dict) else {}
-    warehouse = source.get("SPARK_WAREHOUSE_DIR", "warehouse")
-    on_databricks = source.get("EXECUTION_ENVIRONMENT", "local") != "local"
-    environments: dict[str, Any] = {}
-    blocks = source.get("environments") or {}
-    if not isinstance(blocks, dict):
-        return {"environments": blocks}
-    for key, block in blocks.items():
-        if not isinstance(block, dict):
-            return {"environments": {key: block if block is not None else "nothing"}}
-        kept = {k: block[k] for k in ("env", "env_short", "catalogs", "paths", "tags") if k in block}
-        platform = {"catalog": "spark", "spark": {"ambient": True}} if on_databricks else {}
-        environments[key] = {"warehouse": warehouse, **kept, **platform}
-    return {
-        "name": source.get("SPARK_APP_NAME", "lakehouse"),
-        "contracts": ["ingestion"],
-        "default_environment": source.get("DATABRICKS_TARGET", "local"),
-        "environments": environments or {"local": {"warehouse": warehouse}},
-    }

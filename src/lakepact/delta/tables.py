@@ -62,6 +62,7 @@ class LogTables:
             files=len(sizes),
             cluster_by=_clustered_by(metadata.configuration) if "clustering" in features else (),
             comment=metadata.description or "",
+            comments={f["name"]: f["metadata"]["comment"] for f in fields if f.get("metadata", {}).get("comment")},
         )
 
     def commit(self, table: TableRef, run_id: str, after: int) -> Commit | None:

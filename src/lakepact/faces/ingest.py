@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakepact import api
@@ -10,7 +9,7 @@ from lakepact.contract.model import Contract
 from lakepact.contract.project import Project
 from lakepact.errors import ContractError, Problem
 from lakepact.evidence.result import IngestResult, dry_result, result_of
-from lakepact.faces.home import Given, contract_of, project_at
+from lakepact.faces.home import Given, Home, contract_of, home_of
 from lakepact.plan.read import GIVEN
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ def ingest(
     contract: Given | None = None,
     *,
     source: Any = None,
-    project: Project | str | Path | None = None,
+    project: Home = None,
     environment: str | None = None,
     spark: SparkSession | None = None,
     dry_run: bool = False,
@@ -36,7 +35,7 @@ def ingest(
     `source` may be a DataFrame. A run that fails leaves its record and raises LakepactExecutionError, whose `.result`
     is what this would have returned.
     """
-    home = project_at(project, environment)
+    home = home_of(contract, project, environment)
     frame = source if hasattr(source, "createOrReplaceGlobalTempView") else None
     found = _contract(contract, {"connector": GIVEN} if frame is not None else source, settings, home)
     if dry_run:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakepact.contract.fields import Scalar
-from lakepact.contract.project import Project
 from lakepact.errors import PlanError, Problem, ProjectError
-from lakepact.faces.home import Given, contract_of, project_at, session_for
+from lakepact.faces.home import Given, Home, contract_of, home_of, session_for
 from lakepact.jobs import tables_of
 from lakepact.plan.expressions import predicate_problems
 from lakepact.plan.state import TableState
@@ -29,11 +27,11 @@ class TableReader:
         self,
         contract: Given,
         *,
-        project: Project | str | Path | None = None,
+        project: Home = None,
         environment: str | None = None,
         spark: SparkSession | None = None,
     ) -> None:
-        self.project = project_at(project, environment)
+        self.project = home_of(contract, project, environment)
         self.contract = contract_of(contract, self.project)
         self.spark = session_for(self.project, spark)
         self.table = self.project.table(self.contract.name, self.contract.path)

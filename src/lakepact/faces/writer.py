@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakepact import api
 from lakepact.contract.fields import Scalar
 from lakepact.contract.model import Contract, Write
-from lakepact.contract.project import Project
 from lakepact.contract.source import Source
 from lakepact.evidence.result import IngestResult, dry_result, result_of
-from lakepact.faces.home import Given, contract_of, project_at
+from lakepact.faces.home import Given, Home, contract_of, home_of
 from lakepact.plan.read import GIVEN
 
 if TYPE_CHECKING:
@@ -26,12 +24,12 @@ class TableWriter:
         self,
         contract: Given,
         *,
-        project: Project | str | Path | None = None,
+        project: Home = None,
         environment: str | None = None,
         spark: SparkSession | None = None,
         dry_run: bool = False,
     ) -> None:
-        self.project = project_at(project, environment)
+        self.project = home_of(contract, project, environment)
         self.contract = contract_of(contract, self.project)
         self.spark, self.dry_run = spark, dry_run
 

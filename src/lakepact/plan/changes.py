@@ -6,9 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from lakepact.contract.model import Contract, Layout
-from lakepact.names import quote
 from lakepact.plan.columns import TableColumn
-from lakepact.plan.layout import CLUSTERED_BY, add_columns, set_clustering, set_comment, set_properties
+from lakepact.plan.layout import (
+    CLUSTERED_BY,
+    add_columns,
+    drop_not_null,
+    set_clustering,
+    set_column_comment,
+    set_comment,
+    set_properties,
+)
 from lakepact.plan.state import TableState
 
 CLUSTERING = "delta.feature.clustering"
@@ -17,11 +24,26 @@ VERSIONS = ("delta.minreaderversion", "delta.minwriterversion")
 
 
 @dataclass(frozen=True)
-class Changes:
-    """Statements that are safe, and reasons why the rest is not done."""
+class Change:
+    """One statement, and what kind of change it makes."""
 
-    statements: tuple[str, ...] = ()
+    kind: str
+    sql: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.sql}"
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Changes that are safe, and reasons why the rest is not done."""
+
+    safe: tuple[Change, ...] = ()
     refused: tuple[str, ...] = ()
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        return tuple(change.sql for change in self.safe)
 
 
 def diff(table: str, columns: tuple[TableColumn, ...], state: TableState) -> Changes:
@@ -36,25 +58,35 @@ def diff(table: str, columns: tuple[TableColumn, ...], state: TableState) -> Cha
     refused += [f"column {c.name} is new and may not be NULL, but the table has rows" for c in new if not c.nullable]
     needed = {c.name.lower() for c in columns if not c.nullable}
     relaxed = [name for name in sorted(state.required) if name.lower() not in needed]
-    statements = [*_features(table, new, state), add_columns(table, new)] if new else []
-    statements += [f"ALTER TABLE {table} ALTER COLUMN {quote(name)} DROP NOT NULL" for name in relaxed]
-    return Changes(tuple(statements), tuple(refused))
+    safe = [*_features(table, new, state), Change("add_columns", add_columns(table, new))] if new else []
+    safe += [Change("drop_not_null", drop_not_null(table, name)) for name in relaxed]
+    return Changes((*safe, *_comments(table, columns, state)), tuple(refused))
 
 
-def _features(table: str, new: tuple[TableColumn, ...], state: TableState) -> list[str]:
+def _comments(table: str, columns: tuple[TableColumn, ...], state: TableState) -> Iterator[Change]:
+    """Only what the contract says something about."""
+    there = {name.lower(): text for name, text in state.comments.items()}
+    known = {name.lower() for name in state.columns}
+    for column in columns:
+        name = column.name.lower()
+        if column.description and name in known and there.get(name) != column.description:
+            yield Change("column_comment", set_column_comment(table, column.name, column.description))
+
+
+def _features(table: str, new: tuple[TableColumn, ...], state: TableState) -> list[Change]:
     """A new table may hold times without a zone; one that was made without them must be told first."""
     wanted = any("timestamp_ntz" in column.type for column in new) and ZONELESS not in state.properties
-    return [set_properties(table, {ZONELESS: "supported"})] if wanted else []
+    return [Change("set_properties", set_properties(table, {ZONELESS: "supported"}))] if wanted else []
 
 
 def layout_diff(table: str, contract: Contract, state: TableState) -> Changes:
     """Only what differs is set, for each statement is a commit; what the contract does not mention is left alone."""
     layout, comment = contract.layout, contract.description
     differ = {key: value for key, value in layout.properties.items() if not _holds(state.properties, key, value)}
-    statements = [set_properties(table, differ)] if differ else []
-    statements += _clustering(table, layout, state)
-    statements += [set_comment(table, comment)] if comment and comment != state.comment else []
-    return Changes(tuple(statements), tuple(_impossible(contract, state)))
+    safe = [Change("set_properties", set_properties(table, differ))] if differ else []
+    safe += _clustering(table, layout, state)
+    safe += [Change("table_comment", set_comment(table, comment))] if comment and comment != state.comment else []
+    return Changes(tuple(safe), tuple(_impossible(contract, state)))
 
 
 def partitions_note(layout: Layout, state: TableState) -> list[str]:
@@ -69,7 +101,7 @@ def partitions_note(layout: Layout, state: TableState) -> list[str]:
     return [f"the table is partitioned by {there} and stays so; to have it {wanted}, write it anew under another name"]
 
 
-def _clustering(table: str, layout: Layout, state: TableState) -> list[str]:
+def _clustering(table: str, layout: Layout, state: TableState) -> list[Change]:
     """Noted last: a run that stops before it clusters once more, which changes nothing."""
     wanted, note = layout.cluster_by, state.properties.get(CLUSTERED_BY, "")
     if state.partition_by or not (wanted or note):
@@ -77,8 +109,8 @@ def _clustering(table: str, layout: Layout, state: TableState) -> list[str]:
     same = state.cluster_by is not None and _folded(state.cluster_by) == _folded(wanted)
     if same and note.lower() == ",".join(wanted).lower():
         return []
-    cluster = [] if same else [set_clustering(table, wanted)]
-    return [*cluster, set_properties(table, {CLUSTERED_BY: ",".join(wanted)})]
+    cluster = [] if same else [Change("cluster_by", set_clustering(table, wanted))]
+    return [*cluster, Change("set_properties", set_properties(table, {CLUSTERED_BY: ",".join(wanted)}))]
 
 
 def _impossible(contract: Contract, state: TableState) -> Iterator[str]:

@@ -73,6 +73,14 @@ def add_columns(table: str, columns: tuple[TableColumn, ...]) -> str:
     return f"ALTER TABLE {table} ADD COLUMNS ({added})"
 
 
+def drop_not_null(table: str, column: str) -> str:
+    return f"ALTER TABLE {table} ALTER COLUMN {quote(column)} DROP NOT NULL"
+
+
+def set_column_comment(table: str, column: str, comment: str) -> str:
+    return f"ALTER TABLE {table} ALTER COLUMN {quote(column)} COMMENT {literal(comment)}"
+
+
 def set_properties(table: str, properties: Mapping[str, str]) -> str:
     return f"ALTER TABLE {table} SET TBLPROPERTIES ({_properties(properties)})"
 

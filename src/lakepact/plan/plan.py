@@ -11,14 +11,15 @@ from lakepact.contract.model import Contract, Write
 from lakepact.contract.source import Source
 from lakepact.errors import PlanError, Problem
 from lakepact.names import TableRef, literal, plain_name, quote, quoted
-from lakepact.plan.changes import diff, layout_diff, partitions_note
+from lakepact.plan.changes import partitions_note
 from lakepact.plan.check import find_problems, find_warnings
 from lakepact.plan.columns import TableColumn, table_columns
 from lakepact.plan.count import count_by_key, count_rows
 from lakepact.plan.expressions import tells_the_time
 from lakepact.plan.judge import Judgement, deduplication, implicit_rules, judge, ranking_rule
-from lakepact.plan.layout import create_schema, create_table, layout_problems, optimize
-from lakepact.plan.modes import mode_of
+from lakepact.plan.layout import layout_problems, optimize
+from lakepact.plan.migration import table_changes
+from lakepact.plan.modes import mode_of, stored
 from lakepact.plan.modes.events import is_truncate
 from lakepact.plan.quarantine import QuarantinePlan, quarantine_plan
 from lakepact.plan.read import GIVEN, Read, decoded, read_feed, read_for, read_given, read_streamed, strict
@@ -146,11 +147,11 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
     rows = tuple(rule for rule in rules if isinstance(rule, RowRule))
     batch = tuple(rule for rule in rules if isinstance(rule, BatchRule))
     mode, table = mode_of(contract.write), places.locate(contract.name)
-    stored = tuple(column for column in columns if column.name not in contract.write.except_column_list)
+    kept = stored(contract.write, columns)
     rejects, small = any(rule.action == "quarantine" for rule in rows), _is_small(world)
     tells = read.tells_file or (read.of_files and (rejects or _speaks_of_files(contract)))
     read = replace(read, tells_file=tells)
-    target = Target(table.sql, stored, contract.write, run, rejects, small)
+    target = Target(table.sql, kept, contract.write, run, rejects, small)
     skip = _skips_unchanged(contract.write, mode, read)
     judgement = judge(contract, columns, rows, batch, _key_missing(contract.write), read, run, exact)
     print_ = fingerprint(contract)
@@ -174,7 +175,7 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
         refuse_empty=(mode.replaces or mode.complete) and not contract.write.allow_empty and bool(world.target),
         probe=f"SELECT * FROM ({judgement.sql}) WHERE {ACCEPTED} LIMIT 1",
         skip_unchanged=skip,
-        ddl=_ddl(contract, table, (*stored, *mode.adds(contract.write, columns)), world),
+        ddl=_ddl(contract, table, (*kept, *mode.adds(contract.write, columns)), world),
         quarantine=_quarantine(contract, world, columns, rows, print_, run, places),
         files_table=places.locate(contract.files_table),
         mode=mode,
@@ -340,19 +341,10 @@ def _ddl(contract: Contract, target: TableRef, columns: tuple[TableColumn, ...],
     """The table is made, or altered where it differs; a layout that fits none of its columns is refused."""
     found = {column.name: column.type for column in columns} if world.source_columns is not None else None
     problems = [] if contract.columns else list(layout_problems(contract.layout, found))
-    if world.target is None:
-        statements = (
-            *create_schema(target),
-            create_table(target.sql, columns, contract.layout, contract.description),
-        )
-    else:
-        new, other = diff(target.sql, columns, world.target), layout_diff(target.sql, contract, world.target)
-        statements = (*new.statements, *other.statements)
-        problems += [Problem(reason, "columns", contract.name) for reason in new.refused]
-        problems += [Problem(reason, "layout", contract.name) for reason in other.refused]
-    if problems:
-        raise PlanError(problems)
-    return statements
+    safe, refused = table_changes(contract, target, columns, world.target)
+    if problems or refused:
+        raise PlanError([*problems, *refused])
+    return tuple(change.sql for change in safe)
 
 
 def _layout_warnings(contract: Contract, world: World) -> list[str]:

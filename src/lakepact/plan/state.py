@@ -39,6 +39,7 @@ class TableState:
     """A Delta table as its log describes it.
 
     cluster_by   None where it is clustered and nobody knows by what
+    comments     of the columns that have one
     properties   also those that are not stored but mean the protocol: see `protocol_properties`
     last_commit  the note of the newest commit that did more than tidy up
     """
@@ -53,6 +54,7 @@ class TableState:
     cluster_by: tuple[str, ...] | None = ()
     comment: str = ""
     files: int | None = None
+    comments: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

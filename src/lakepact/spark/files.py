@@ -7,6 +7,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name everyone knows i
 
 from lakepact.names import TableRef
 from lakepact.plan.loaded import COLUMNS, LISTED, LoadedFile, SourceFile, keep_statement, root_of
+from lakepact.spark.session import frame_of
 
 
 def list_remote(spark: SparkSession, path: str, pattern: str | None) -> tuple[SourceFile, ...]:
@@ -22,5 +23,5 @@ def list_remote(spark: SparkSession, path: str, pattern: str | None) -> tuple[So
 def keep_loaded(session: SparkSession, table: TableRef, files: list[LoadedFile], exists: bool) -> None:
     """Write down which files were loaded; where this is lost, the commits still say it."""
     schema = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
-    session.createDataFrame([file.row for file in files], schema).createOrReplaceTempView(LISTED)
+    frame_of(session, [file.row for file in files], schema).createOrReplaceTempView(LISTED)
     session.sql(keep_statement(table, exists)).collect()

@@ -14,6 +14,7 @@ from lakepact.plan.jdbc import passwords_in
 from lakepact.plan.loaded import root_of
 from lakepact.plan.read import Read
 from lakepact.secrets import Provider
+from lakepact.spark.session import frame_of
 
 
 def read_source(session: SparkSession, read: Read, provider: Provider, seen: list[str]) -> DataFrame:
@@ -77,7 +78,7 @@ def _nothing(session: SparkSession, read: Read) -> DataFrame:
     """No rows, with the columns that files would bring."""
     kept = (CORRUPT,) if read.keeps_corrupt else ()
     told = (SOURCE_FILE,) if read.tells_file else ()
-    return session.createDataFrame([], _texts(*dict.fromkeys((*read.awaited, *kept, *told))))
+    return frame_of(session, [], _texts(*dict.fromkeys((*read.awaited, *kept, *told))))
 
 
 def _texts(*names: str) -> StructType:

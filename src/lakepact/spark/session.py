@@ -9,12 +9,13 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from lakepact.contract.project import SparkSettings
 from lakepact.errors import MachineError
@@ -79,6 +80,15 @@ def new_session(spark: SparkSession) -> SparkSession:
     made: SparkSession = getattr(spark, way)()
     made.conf.set("spark.sql.variable.substitute", "false")
     return made
+
+
+def frame_of(session: SparkSession, rows: Sequence[tuple[object, ...]], schema: str | StructType) -> DataFrame:
+    """A frame of values. Spark makes its session the active one; the caller's stays it, for their views are there."""
+    active = SparkSession.getActiveSession()
+    frame = session.createDataFrame(list(rows), schema)
+    if active is not None:
+        active.createDataFrame([], "nothing int")
+    return frame
 
 
 def _usable(session: SparkSession | None) -> SparkSession:

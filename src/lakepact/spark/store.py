@@ -8,7 +8,7 @@ from lakepact.evidence.grains import GRAINS, grains
 from lakepact.evidence.record import RunRecord
 from lakepact.names import TableRef, literal, quote
 from lakepact.plan.layout import create_schema
-from lakepact.spark.session import new_session
+from lakepact.spark.session import frame_of, new_session
 
 
 class SparkTables:
@@ -32,11 +32,11 @@ class SparkTables:
         table, columns = self.tables[grain], GRAINS[grain]
         made = ", ".join(f"{quote(name)} {kind}" for name, kind in columns.items())
         if table.path and self.format != "delta":
-            session.createDataFrame(rows, made).write.format(self.format).mode("append").save(table.path)
+            frame_of(session, rows, made).write.format(self.format).mode("append").save(table.path)
             return
         comment = literal(f"Lakepact evidence: {grain}")
         for statement in create_schema(table):
             session.sql(statement)
         session.sql(f"CREATE TABLE IF NOT EXISTS {table.sql} ({made}) USING {self.format} COMMENT {comment}")
-        session.createDataFrame(rows, made).createOrReplaceTempView("evidence")
+        frame_of(session, rows, made).createOrReplaceTempView("evidence")
         session.sql(f"INSERT INTO {table.sql} BY NAME SELECT * FROM `evidence`")

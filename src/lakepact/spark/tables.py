@@ -41,6 +41,7 @@ class CatalogTables:
             files=detail["numFiles"],
             cluster_by=tuple(unquoted(name) for name in detail.get("clusteringColumns") or ()),
             comment=detail["description"] or "",
+            comments={f.name: f.metadata["comment"] for f in fields if f.metadata.get("comment")},
         )
 
     def commit(self, table: TableRef, run_id: str, after: int) -> Commit | None:

@@ -95,6 +95,7 @@ def from_ingestion(document: Document, read: Read) -> Document:
     source = _linked(document, "source_contract", read, problems) if promotes else {}
     if problems:
         raise ContractError(problems)
+    target = _completed(target, source, document.get("watermark_col"))
     own = {"description": document.get("description"), "enabled": document.get("enabled")}
     work = _promotion(document, source) if promotes else _landing(document)
     return _stamped({**own, **work, **_table(target)}, document.get("metadata") or {}, promotes)
@@ -128,6 +129,14 @@ def _linked(document: Document, key: str, read: Read, problems: list[Problem]) -
         return found
     problems.append(Problem(f"{path} is not a table's JSON; it needs catalog, schema, name and columns", key))
     return {}
+
+
+def _completed(target: Document, source: Document, newest: Any) -> Document:
+    """Columns that only partitions or watermark_col name are those of the table that is read."""
+    declared = {str(column.get("name")).lower() for column in target.get("columns") or ()}
+    named = {str(name).lower() for name in (*(target.get("partitions") or ()), newest)} - declared
+    lent = [column for column in source.get("columns") or () if str(column.get("name")).lower() in named]
+    return {**target, "columns": [*(target.get("columns") or ()), *lent]}
 
 
 def _stamped(native: Document, flags: Document, promotes: bool) -> Document:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lakepact.contract.model import Write
+from lakepact.plan.columns import TableColumn
 from lakepact.plan.modes.append import APPEND
 from lakepact.plan.modes.append_dedup import APPEND_DEDUP
 from lakepact.plan.modes.cdc import CDC
@@ -17,6 +18,11 @@ from lakepact.plan.target import Mode
 
 _ALL = (APPEND, OVERWRITE, UPSERT, HASH_DIFF, HISTORY, SNAPSHOT, CDC, APPEND_DEDUP)
 MODES: dict[str, Mode] = {mode.name: mode for mode in _ALL}
+
+
+def stored(write: Write, columns: tuple[TableColumn, ...]) -> tuple[TableColumn, ...]:
+    """The columns of a batch that the table keeps."""
+    return tuple(column for column in columns if column.name not in write.except_column_list)
 
 
 def mode_of(write: Write) -> Mode:
