@@ -1,4 +1,4 @@
-"""Two days of an airport network, with the faults such feeds have: `python generate.py 1`, later `python generate.py 2`.
+"""Two days of airports and flights, with the faults such feeds have: `python generate.py 1`, and later `2`.
 
 Day 1 brings 24 airports and 180 flights. Day 2 brings the airports anew, 90 more flights, news of 60 earlier ones,
 and for every flight the number of passengers.
@@ -77,8 +77,8 @@ def flights(day: int) -> list[Row]:
 def news_of(number: int, minutes: int) -> Row:
     """A later message about a flight."""
     known = flight(number)
-    told = datetime.fromisoformat(known["updated_at"].replace("Z", "+00:00"))
-    return {**known, "delay_minutes": known["delay_minutes"] + 5, "updated_at": stamp(told + timedelta(minutes=minutes))}
+    told = datetime.fromisoformat(known["updated_at"].replace("Z", "+00:00")) + timedelta(minutes=minutes)
+    return {**known, "delay_minutes": known["delay_minutes"] + 5, "updated_at": stamp(told)}
 
 
 def stamp(moment: datetime) -> str:

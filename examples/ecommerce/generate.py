@@ -1,4 +1,4 @@
-"""Two days of a shop as JSON, with the faults such feeds have: `python generate.py 1`, later `python generate.py 2`.
+"""Two days of a shop as JSON, with the faults such feeds have: `python generate.py 1`, and later `2`.
 
 Day 1 brings 40 customers, 130 events of orders and 200 clicks. Day 2 brings news of some customers, 75 events of
 orders, which now tell a coupon, and 150 clicks, of which some were already delivered.

@@ -1,4 +1,4 @@
-"""Two days of a retailer's stock, with the faults such feeds have: `python generate.py 1`, later `python generate.py 2`.
+"""Two days of a retailer's stock, with the faults such feeds have: `python generate.py 1`, and later `2`.
 
 Day 1 brings 20 products, 180 movements of goods and 40 counts of shelves. Day 2 brings the products anew with other
 prices, 110 movements, of which some were already delivered, and 21 counts, which now tell who counted.

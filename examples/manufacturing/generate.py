@@ -1,4 +1,4 @@
-"""Two days of a factory as CSV, with the faults such feeds have: `python generate.py 1`, later `python generate.py 2`.
+"""Two days of a factory as CSV, with the faults such feeds have: `python generate.py 1`, and later `2`.
 
 Day 1 brings 12 machines, 70 events of work orders and 160 measurements. Day 2 brings the machines anew, 44 more
 events (some late, some deletes), 60 more measurements and corrections of 20 earlier ones.

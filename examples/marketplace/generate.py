@@ -1,6 +1,6 @@
-"""Two days of a marketplace, with the faults such feeds have: `python generate.py 1`, later `python generate.py 2`.
+"""Two days of a marketplace, with the faults such feeds have: `python generate.py 1`, and later `2`.
 
-Day 1 brings 30 listings, 120 changes of orders and 250 events of visitors. Day 2 brings the listings anew, 69 changes
+Day 1 brings 30 listings, 120 changes of orders and 250 events of visitors. Day 2 brings the listings anew, 67 changes
 of orders and 160 events, of which some were already delivered.
 """
 
@@ -44,8 +44,9 @@ def listings(day: int) -> list[Row]:
 
 def change(kind: str, order: int, minute: int, **more: object) -> Row:
     price = f"{random.Random(order).uniform(2, 90):.2f}"
-    said = {"listing_id": f"L-{order % 28:02}", "buyer": f"B-{order % 23:02}", "price": price, "quantity": 1 + order % 3}
-    return {"op_type": kind, "order_id": f"R-{order:04}", **said, "changed_at": at(minute), **more}
+    said = {"listing_id": f"L-{order % 28:02}", "buyer": f"B-{order % 23:02}", "price": price}
+    named = {"op_type": kind, "order_id": f"R-{order:04}", **said, "quantity": 1 + order % 3}
+    return {**named, "changed_at": at(minute), **more}
 
 
 def orders(day: int) -> Iterator[Row]:
