@@ -37,7 +37,7 @@ def products(day: int) -> list[Row]:
 
 def movement(number: int) -> Row:
     chance = random.Random(number)
-    arrives = number % 4 == 0
+    arrives = number % 5 == 0
     quantity = chance.randint(20, 60) if arrives else -chance.randint(1, 12)
     said = {"sku": f"S-{number % 17:02}", "store": STORES[number % 2], "quantity": quantity}
     return {"movement_id": f"V-{number:04}", **said, "moved_at": at(number)}
