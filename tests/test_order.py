@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lakepact.contract.model import Contract
-from lakepact.driver.order import chosen, held_back, in_order, needs
+from lakepact.driver.order import chosen, held_back, in_order, left_to_streams, needs
 from lakepact.errors import ContractError
 
 
@@ -118,3 +118,10 @@ def test_a_contract_is_held_back_by_an_upstream_that_failed() -> None:
     assert held_back(reader, [contract("silver.o")]) == "silver.o"
     assert held_back(reader, [contract("bronze.a"), contract("silver.o")]) == "bronze.a"
     assert held_back(contract("gold.r", "silver.o_quarantine"), [contract("silver.o")]) == "silver.o"
+
+
+def test_a_run_leaves_streams_to_streams_unless_there_is_nothing_else() -> None:
+    streamed = contract("bronze.s", source={"path": "in/s.csv", "load_type": "streaming"})
+    assert left_to_streams([streamed, *CHAIN]) == [streamed]
+    assert left_to_streams(CHAIN) == []
+    assert left_to_streams([streamed]) == [], "then someone should be told"

@@ -151,6 +151,12 @@ def test_a_plan_warns_of_what_is_allowed_but_should_be_known() -> None:
     assert plan(contract()).warnings == ()
 
 
+@pytest.mark.parametrize(("load_type", "warned"), [("full", 1), ("incremental", 0), ("cdc", 0), ("streaming", 0)])
+def test_an_append_that_knows_its_batches_is_no_reason_to_warn(load_type: str, warned: int) -> None:
+    source = {"path": "in/x.csv", "load_type": load_type}
+    assert len(plan(contract(write={"mode": "scd0_append"}, source=source)).warnings) == warned
+
+
 # ------------------------------------------------------------------ fingerprint
 
 ORDERS = """\

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,16 @@ def test_the_same_name_in_two_catalogs_is_two_tables(make_project: MakeProject, 
     project = make_project([silver, bronze], files)
     assert [record.pipeline for record in api.run(project, spark=spark)] == ["bronze.s.t", "silver.s.t"]
     assert [len(api.rows(project, name)) for name in ("bronze.s.t", "silver.s.t")] == [2, 1]
+
+
+def test_a_run_in_another_thread_uses_the_session_that_is_there_and_leaves_it(
+    make_project: MakeProject, spark: Any
+) -> None:
+    project = make_project([_contract("bronze.t", LANDING)], {"landing/in.csv": "id\n1\n"})
+    with ThreadPoolExecutor(1) as pool:
+        (record,) = pool.submit(api.run, project).result()
+    assert record.status == "success"
+    assert spark.range(3).count() == 3
 
 
 def test_a_contract_may_name_its_folder(make_project: MakeProject, spark: Any, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from lakepact.contract.overrides import parse_overrides
 from lakepact.contract.project import Project
 from lakepact.contract.project import open_project as _open_project
 from lakepact.delta.tables import LogTables, list_tables, rows_of
-from lakepact.driver.order import chosen, in_order
+from lakepact.driver.order import chosen, in_order, left_to_streams
 from lakepact.errors import (
     ContractError,
     EngineError,
@@ -170,10 +170,18 @@ def run(
     watch: Watch = Watch(),
     raise_on_failure: bool = True,
 ) -> list[RunRecord]:
-    """Run contracts in order; each leaves a record. A failure holds back only what needs its table."""
-    return _all(
-        project, tables, options, spark, watch, raise_on_failure, lambda c, site: run_all(c, site, window, watch)
-    )
+    """Run contracts in order; each leaves a record. A failure holds back only what needs its table.
+
+    Contracts that are streamed are left out unless they are named.
+    """
+
+    def work(selected: list[Contract], site: Site) -> list[RunRecord]:
+        streamed = [] if tables else left_to_streams(selected)
+        for contract in streamed:
+            watch.left_out(contract, "is streamed: run it with --available-now or --stream")
+        return run_all([one for one in selected if one not in streamed], site, window, watch)
+
+    return _all(project, tables, options, spark, watch, raise_on_failure, work)
 
 
 def stream(

@@ -48,10 +48,11 @@ Look = Callable[[TableRef], "TableState | None"]
 
 @dataclass(frozen=True)
 class Watch:
-    """Whom a run tells about itself: each step as it begins, each record as it is written."""
+    """Whom a run tells about itself: each step as it begins, each record as it is written, what is left out."""
 
     step: Callable[[str, str, Outcome], None] = lambda table, step, outcome: None
     record: Callable[[RunRecord], None] = lambda record: None
+    left_out: Callable[[Contract, str], None] = lambda contract, why: None
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 from lakepact import api
 from lakepact.cli.look import print_records
 from lakepact.cli.output import print_json, say
+from lakepact.contract.model import Contract
 from lakepact.contract.project import Project
 from lakepact.errors import LakepactError, error_class
 from lakepact.evidence.record import RunRecord
@@ -58,7 +59,7 @@ def exit_code(records: list[RunRecord]) -> int:
 def progress() -> Iterator[Watch]:
     """On a terminal one line that changes; elsewhere one line for each contract."""
     if not sys.stderr.isatty():
-        yield Watch(record=lambda record: say(_done(record)))
+        yield Watch(record=lambda record: say(_done(record)), left_out=lambda one, why: say(_left_out(one, why)))
         return
     from rich.console import Console
 
@@ -69,7 +70,14 @@ def progress() -> Iterator[Watch]:
             read = outcome.counts.get("read")
             status.update(f"{table}: {name}" + (f", {read:,} rows" if read is not None else ""))
 
-        yield Watch(step=step, record=lambda record: console.print(_done(record), highlight=False))
+        def tell(line: str) -> None:
+            console.print(line, highlight=False)
+
+        yield Watch(step, lambda record: tell(_done(record)), lambda one, why: tell(_left_out(one, why)))
+
+
+def _left_out(contract: Contract, why: str) -> str:
+    return f"{contract.name}: {why}"
 
 
 def _done(record: RunRecord) -> str:

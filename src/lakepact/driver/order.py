@@ -54,6 +54,12 @@ def chosen(contracts: Sequence[Contract], names: Iterable[str]) -> list[Contract
     return [known[name] for name in wanted]
 
 
+def left_to_streams(contracts: Sequence[Contract]) -> list[Contract]:
+    """Those that a run without names leaves out, as they are streamed; where all are, it is asked by mistake."""
+    streamed = [contract for contract in contracts if contract.source and contract.source.load_type == "streaming"]
+    return streamed if len(streamed) < len(contracts) else []
+
+
 def held_back(contract: Contract, failed: Collection[Contract]) -> str | None:
     """The contract that failed and whose table or quarantine this one needs, if there is one."""
     needed = needs(contract)

@@ -386,10 +386,17 @@ CHECKS: tuple[Callable[[Contract], Found], ...] = (
 )  # fmt: skip
 
 
+def _named(contract: Contract) -> bool:
+    """Whether a batch is known again: by its key, by its files, or as a micro-batch of its stream."""
+    source = contract.source
+    by_source = source is not None and (source.only_new or source.load_type == "streaming")
+    return by_source or bool(contract.write and contract.write.idempotency_key)
+
+
 def find_warnings(contract: Contract) -> list[str]:
     """What is allowed, and should be known."""
     warnings = []
-    if contract.write and contract.write.mode == "scd0_append" and not contract.write.idempotency_key:
+    if contract.write and contract.write.mode == "scd0_append" and not _named(contract):
         warnings.append(
             "scd0_append adds the batch each time it runs; an idempotency_key keeps a repeated run from repeating rows"
         )

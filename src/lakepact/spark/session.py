@@ -50,7 +50,7 @@ LOCAL_CONFIG = {
 @contextlib.contextmanager
 def spark_session(settings: SparkSettings, app_name: str, scratch: Path) -> Iterator[SparkSession]:
     """The session for an environment; it is stopped again unless it was already there."""
-    there = None if settings.remote else SparkSession.getActiveSession()
+    there = None if settings.remote else _there()
     if settings.ambient or there is not None:
         yield _usable(there)
         return
@@ -63,12 +63,20 @@ def spark_session(settings: SparkSettings, app_name: str, scratch: Path) -> Iter
 
 def lasting_session(settings: SparkSettings, app_name: str) -> SparkSession:
     """The one already running, or one that stays until the program ends."""
-    there = None if settings.remote else SparkSession.getActiveSession()
+    there = None if settings.remote else _there()
     if settings.ambient or there is not None:
         return _usable(there)
     scratch = tempfile.mkdtemp(prefix="lakepact-")
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     return _start(settings, app_name, Path(scratch))
+
+
+def _there() -> SparkSession | None:
+    """The session of this thread or else of this process: to another thread than its own it is not the active one."""
+    with contextlib.suppress(PySparkException):
+        session = SparkSession.getActiveSession() or SparkSession.active()
+        return None if hasattr(session, "_sc") and session._sc._jsc is None else session
+    return None
 
 
 def new_session(spark: SparkSession) -> SparkSession:
