@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from bench import commands, modes, orders
+from bench import bronze, commands, modes, orders
 from bench.measure import interleaved
 from bench.modes import Found
 
@@ -77,6 +77,21 @@ def mode_lines(work: Path, names: list[str]) -> list[Line]:
     return lines
 
 
+def bronze_lines(work: Path) -> list[Line]:
+    """Files to bronze, against a plain read and write."""
+    from lakepact.contract.project import SparkSettings
+    from lakepact.spark.session import spark_session
+
+    lines: list[Line] = []
+    with spark_session(SparkSettings(master="local[2]", memory="4g"), "bench", work) as spark:
+        for case, costs in bronze.measure(spark, work):
+            ours, by_hand = costs["ours"], costs["hand"]
+            lines.append(against(f"{case.name}: ours / by hand", ours.cpu, by_hand.cpu, 1.1, "s CPU"))
+            lines.append(against(f"{case.name}: ours / by hand, wall", ours.wall, by_hand.wall, 1.1, "s wall"))
+            show(lines[-2:])
+    return lines
+
+
 def _mode_lines(found: Found) -> list[Line]:
     lines = []
     ours, name = found.costs["ours"], found.case.name
@@ -113,14 +128,15 @@ def show(lines: list[Line]) -> None:
 
 
 def main(words: list[str]) -> None:
-    """All of it, or only the write modes: `python -m bench modes [name …]`."""
-    only_modes = words[:1] == ["modes"]
+    """All of it, or a part: `python -m bench bronze`, `python -m bench modes [name …]`."""
+    part = words[0] if words else ""
     with tempfile.TemporaryDirectory(prefix="lakepact-bench-") as folder:
         work = Path(folder)
-        lines = [] if only_modes else [*command_lines(work), *orders_lines(work)]
+        lines = [] if part else [*command_lines(work), *orders_lines(work)]
         if lines:
             show(lines)
-        lines += mode_lines(work, words[1:])
+        lines += bronze_lines(work) if part in ("", "bronze") else []
+        lines += mode_lines(work, words[1:]) if part in ("", "modes") else []
     keep(lines)
 
 
