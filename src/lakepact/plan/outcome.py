@@ -40,6 +40,7 @@ class Outcome:
     refusals: list[str] = field(default_factory=list)
     written: Written | None = None
     quarantine_added: int = 0
+    bad_files: int = 0
     version_before: int | None = None
     version_after: int | None = None
     commits: list[Commit] = field(default_factory=list)
@@ -144,7 +145,8 @@ def imbalance(outcome: Outcome) -> str:
     """Why rows in and rows out do not add up; empty where they do."""
     counts, written = outcome.counts, outcome.written or Written()
     out = written.rows + counts["quarantined"] + counts["deduplicated"] + counts["filtered"]
-    if counts["read"] == out and written.unchanged >= 0 and outcome.quarantine_added <= counts["quarantined"]:
+    set_aside = counts["quarantined"] + outcome.bad_files
+    if counts["read"] == out and written.unchanged >= 0 and outcome.quarantine_added <= set_aside:
         return ""
     return (
         f"{counts['read']} read, but {written.inserted} inserted + {written.updated} updated + "

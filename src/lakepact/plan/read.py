@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from lakepact.contract.source import Source
 from lakepact.names import TableRef, literal, plain_name, quote
+from lakepact.plan.bad_files import Alike
 from lakepact.plan.connectors import CONNECTORS
 from lakepact.plan.state import Window
 from lakepact.plan.tables import relocate, tables_in
@@ -21,6 +22,10 @@ class Read:
 
     awaited     where no file came yet: the columns that files would bring
     files       only these, where not all of the path are wanted
+    alike       the same by their columns, where they turned out to have different ones
+    asked       the columns that the contract asks for, where it tells
+    may_lack    files may lack some of them, which have no value then
+    types       what becomes of columns that have other types in other files
     schema      the columns of files as they were found, so that nobody looks for them again
     decode      a SELECT over `encoded` that makes rows of what the connector brings
     tells_file  each row says which file it came from, which costs a little for every row
@@ -36,6 +41,10 @@ class Read:
     keeps_corrupt: bool = False
     awaited: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    alike: tuple[Alike, ...] = ()
+    asked: tuple[str, ...] = ()
+    may_lack: bool = False
+    types: Mapping[str, str] = field(default_factory=dict)
     schema: str | None = None
     tells_file: bool = False
     label_text: str = ""
@@ -48,12 +57,12 @@ class Read:
     @property
     def pinned(self) -> bool:
         """Whether every table is read as of one version."""
-        return bool(self.tables) and all(table.version is not None for table in self.tables)
+        return bool(self.tables) and all(t.version is not None or t.at is not None for t in self.tables)
 
     @property
     def typed(self) -> bool:
         """Whether values come with types of their own; text has none."""
-        return self.format not in ("csv", "json", "text", "xml")
+        return self.format not in ("csv", "json", "text", "xml", "rest")
 
     @property
     def columnar(self) -> bool:
@@ -73,7 +82,7 @@ class Read:
     @property
     def text(self) -> str:
         """The same with all that is asked for, on one line."""
-        what = self.path or self.options.get("dbtable") or self.options.get("query") or ""
+        what = self.path or self.options.get("dbtable") or self.options.get("query") or self.options.get("url", "")
         return " ".join(f"{self.format} {what} {f'WHERE {self.where}' if self.where else ''}".split())
 
 
@@ -81,7 +90,12 @@ class Read:
 _OPTIONS: dict[str, dict[str, str]] = {
     "csv": {"header": "true", "enforceSchema": "false", "mode": "PERMISSIVE", "escape": '"'},
     "json": {"mode": "PERMISSIVE", "primitivesAsString": "true"},
+    "xml": {"mode": "PERMISSIVE", "inferSchema": "false"},
 }
+# Other words for a format.
+_ALIASES = {
+    "jsonl": "json", "ndjson": "json", "tsv": "csv", "binary": "binaryFile", "binaryfile": "binaryFile", "txt": "text",
+}  # fmt: skip
 _ENDINGS = {
     "csv": "csv", "tsv": "csv", "json": "json", "jsonl": "json", "ndjson": "json",
     "parquet": "parquet", "orc": "orc", "avro": "avro", "xml": "xml", "txt": "text",
@@ -108,7 +122,7 @@ def format_of(source: Source) -> str:
     ('csv', 'json')
     """
     if source.format:
-        return {"jsonl": "json", "ndjson": "json", "tsv": "csv"}.get(source.format, source.format)
+        return _ALIASES.get(source.format.lower(), source.format)
     parts = PurePosixPath(source.pattern or source.path or "").name.lower().split(".")
     while parts and parts[-1] in _COMPRESSED:
         parts.pop()
@@ -146,8 +160,13 @@ def _connector(source: Source, locate: Locate, place: Callable[[str], str], wind
     del locate, place
     name = source.connector or ""
     known = CONNECTORS[name]
-    corrupt = known.keeps_corrupt(source.options)
-    return Read(name, options=known.options(source.options), where=_condition(source, window), keeps_corrupt=corrupt)
+    return Read(
+        name,
+        options=known.options(source.options),
+        where=_condition(source, window),
+        keeps_corrupt=known.keeps_corrupt(source.options),
+        label_text=known.label(source.options),
+    )
 
 
 def decoded(read: Read, source: Source, columns: tuple[str, ...]) -> Read:
