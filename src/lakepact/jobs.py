@@ -153,19 +153,21 @@ def _again_without_bad_files(
     except LakepactError:
         raise
     except Exception as failure:
-        files = _sorted_out(contract, site, tried.world, failure)
+        files = _sorted_out(contract, site, tried, failure)
         if files is None:
             raise
         tried.outcome = Outcome(secrets=tried.outcome.secrets)
         attempt(files)
 
 
-def _sorted_out(contract: Contract, site: Site, world: World | None, failure: Exception) -> SortedFiles | None:
+def _sorted_out(contract: Contract, site: Site, tried: _Try, failure: Exception) -> SortedFiles | None:
     """The files of a load that failed, where they are the reason and the contract lets the others be loaded."""
     from lakepact.spark.sort_files import is_of_files, sort_files
 
-    source, spark = contract.source, site.engine.spark
-    if source is None or source.path is None or world is None or world.given_view or not is_of_files(failure):
+    source, world, spark = contract.source, tried.world, site.engine.spark
+    if source is None or source.path is None or world is None or world.given_view:
+        return None
+    if not is_of_files(failure, reading=tried.plan is None or tried.outcome.step == "read"):
         return None
     read = read_for(source, site.places.locate, site.places.path, None)
     files = _files_of(source, site, world)
@@ -184,7 +186,8 @@ def _files_of(source: Source, site: Site, world: World) -> tuple[SourceFile, ...
 
     if world.new_files is not None:
         return world.new_files
-    return list_remote(site.engine.spark, site.project.place(source.path or ""), source.pattern, deep=False)
+    path = secrets.resolve(site.project.place(source.path or ""), site.engine.provider, [])
+    return list_remote(site.engine.spark, path, source.pattern, deep=False)
 
 
 def delete_from(contract: Contract, site: Site, condition: str, preview: bool) -> RunRecord:
@@ -274,6 +277,7 @@ def _only_new(contract: Contract, site: Site, world: World) -> World:
 
 
 def _listed(path: str, pattern: str | None, site: Site) -> tuple[SourceFile, ...]:
+    path = secrets.resolve(path, site.engine.provider, [])
     if "://" not in path:
         return list_files(path, pattern)
     from lakepact.spark.files import list_remote

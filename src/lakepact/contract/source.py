@@ -28,7 +28,9 @@ class Source(Part):
     version: int | None = Field(None, ge=0, description="table: as it was in this version")
     timestamp: Instant | None = Field(None, description="table: as it was at this moment")
     sql: str | None = Field(None, description="one SELECT over tables of the lakehouse")
-    connector: str | None = Field(None, description="any other source by name: jdbc, kafka, rest; its settings are options")
+    connector: str | None = Field(
+        None, description="any other source by name: jdbc, kafka, rest; its settings are options"
+    )
     filter: str | None = Field(None, description="rows for which this is not true are left out, and counted")
     window: SourceWindow | None = None
     load_type: LoadType = Field(

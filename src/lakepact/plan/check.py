@@ -45,7 +45,8 @@ def _source(contract: Contract) -> Found:
     if source.path is not None and not format_of(source):
         yield Problem("cannot be told from the path; write csv, json, parquet, …", "source.format")
     if source.connector is not None and source.connector not in (GIVEN, *CONNECTORS):
-        yield Problem(f"{source.connector!r} is not built into this version", "source.connector")
+        near = hint(source.connector, CONNECTORS)
+        yield Problem(f"{source.connector!r} is not built into this version{near}", "source.connector")
     elif source.connector in CONNECTORS:
         yield from CONNECTORS[source.connector].problems(source.options)
         yield from _connected(contract, CONNECTORS[source.connector])

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everyone knows it by
 from pyspark.sql.types import StructType
 
+from lakepact import secrets
 from lakepact.plan.bad_files import Alike, BadFile, SortedFiles, common_types, find_bad, strangers
 from lakepact.plan.columns import CORRUPT
 from lakepact.plan.loaded import SourceFile, root_of
@@ -25,6 +28,8 @@ ELSEWHERE = (
     "NoSuchFileException", "InterruptedIOException", "InterruptedException", "OutOfMemoryError", "ClassNotFound",
     "Sdk", "AWS", "S3Exception",
 )  # fmt: skip
+
+OF_FILES = ("[FAILED_READ_FILE", "[CANNOT_MERGE")
 
 
 @dataclass(frozen=True)
@@ -44,9 +49,11 @@ class _Load:
         return read_source(self.session, read, self.provider, [])
 
 
-def is_of_files(error: Exception) -> bool:
-    """Whether the files themselves may be what an error is about."""
-    return not any(name.startswith(ELSEWHERE) for name in _classes(error))
+def is_of_files(error: Exception, reading: bool) -> bool:
+    """Whether the files themselves may be what an error is about; while they are read it need not say so."""
+    if any(one.getClass().getSimpleName().startswith(ELSEWHERE) for one in _chain(error)):
+        return False
+    return reading or any(word in str(error) for word in OF_FILES)
 
 
 def sort_files(
@@ -58,6 +65,8 @@ def sort_files(
     asked: Sequence[str],
 ) -> SortedFiles:
     """Files by their columns, each read to its end; `declared` and `asked` are the contract's types and columns."""
+    seen: list[str] = []
+    read = replace(read, path=secrets.resolve(read.path or "", provider, seen))
     load = _Load(session, read, provider, declared)
     groups, bad, types = _grouped(load, files)
     by_name = {file.name: file for file in files}
@@ -65,12 +74,12 @@ def sort_files(
     bad += [BadFile(by_name[name], reason) for name, reason in other.items()]
     good: list[Alike] = []
     for group in (group for group in groups if group.files[0] not in other):
-        broken = find_bad([by_name[name] for name in group.files], lambda some, g=group: _fault(load, some, g))  # type: ignore[misc]
-        bad += broken
-        left = {one.file.name for one in broken}
-        kept = tuple(name for name in group.files if name not in left)
+        broken = find_bad([by_name[name] for name in group.files], partial(_fault, load, group))
+        kept = tuple(name for name in group.files if name not in {one.file.name for one in broken})
         good += [replace(group, files=kept)] if kept else []
-    return SortedFiles(tuple(files), tuple(good), tuple(bad), types)
+        bad += broken
+    told = tuple(replace(one, reason=secrets.hide(one.reason, seen)) for one in bad)
+    return SortedFiles(tuple(files), tuple(good), told, types)
 
 
 def _grouped(load: _Load, files: Sequence[SourceFile]) -> tuple[list[Alike], list[BadFile], Mapping[str, str]]:
@@ -156,7 +165,7 @@ def _schemas(load: _Load, files: Sequence[SourceFile]) -> tuple[dict[SourceFile,
     return {**one, **other}, [*bad, *worse]
 
 
-def _fault(load: _Load, files: Sequence[SourceFile], alike: Alike) -> str | None:
+def _fault(load: _Load, alike: Alike, files: Sequence[SourceFile]) -> str | None:
     """Why these files cannot be read to their ends; every row of them is read, and none is kept."""
     return _tried(lambda: load.frame(files, alike).write.format("noop").mode("overwrite").save())
 
@@ -165,14 +174,15 @@ def _tried(work: Callable[[], object]) -> str | None:
     try:
         work()
     except Exception as error:
-        if not is_of_files(error):
+        if not is_of_files(error, reading=True):
             raise
         return str(engine_error(error))
     return None
 
 
-def _classes(error: Exception) -> Iterator[str]:
+def _chain(error: Exception) -> Iterator[Any]:
+    """What was thrown in the JVM, from the outside in."""
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     while java is not None:
-        yield java.getClass().getSimpleName()
+        yield java
         java = java.getCause()
