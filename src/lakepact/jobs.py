@@ -150,9 +150,9 @@ def _again_without_bad_files(
     """Where a read of files fails, it is found out which of them are why; good loads pay nothing for it."""
     try:
         attempt(None)
-    except LakepactError:
-        raise
     except Exception as failure:
+        if isinstance(failure, LakepactError) and not tried.outcome.lacking:
+            raise
         files = _sorted_out(contract, site, tried, failure)
         if files is None:
             raise
@@ -177,7 +177,8 @@ def _sorted_out(contract: Contract, site: Site, tried: _Try, failure: Exception)
         raise QualityError(f"{told(found.bad)}; mend or remove them, or say source.bad_files: quarantine")
     if found.bad and not found.alike and not asked:
         raise QualityError(f"{told(found.bad)}; none is left, and no columns are declared")
-    return found if found.differ else None
+    lenient = bool(tried.outcome.lacking) and source.bad_files == "quarantine"
+    return found if found.differ or lenient else None
 
 
 def _files_of(source: Source, site: Site, world: World) -> tuple[SourceFile, ...]:

@@ -151,9 +151,12 @@ def told(bad: Sequence[BadFile]) -> str:
     return f"{len(bad)} file(s) cannot be read: {named}{more}"
 
 
-def unlike(groups: Iterable[Alike]) -> list[str]:
-    """What to say of files that bring other columns than most do."""
-    ranked = sorted(groups, key=lambda group: -len(group.files))
+def unlike(groups: Iterable[Alike], asked: Iterable[str]) -> list[str]:
+    """What to say of files that bring other columns than most do; of as many, those that bring what is asked for."""
+    wanted = {name.lower() for name in asked}
+    ranked = sorted(
+        groups, key=lambda g: (-len(g.files), -len(wanted & {c.lower() for c in g.columns}), len(g.columns))
+    )
     if not ranked or not ranked[0].columns:
         return []
     usual = {name.lower(): name for name in ranked[0].columns}

@@ -34,6 +34,7 @@ class Outcome:
     content: str | None = None
     doubles: dict[str, list[str]] = field(default_factory=dict)
     missing: dict[str, list[str]] = field(default_factory=dict)
+    lacking: tuple[str, ...] = ()
     effects: dict[str, int] = field(default_factory=dict)
     tries: int = 0
     wrote: bool = False

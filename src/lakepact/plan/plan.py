@@ -107,7 +107,7 @@ class Plan:
     def notes(self) -> list[str]:
         """What is worth a word about the files that are read."""
         found = self.world.sorted_files
-        return [*([told(found.bad)] if found.bad else []), *unlike(found.alike)] if found else []
+        return [*([told(found.bad)] if found.bad else []), *unlike(found.alike, self.read.asked)] if found else []
 
     @property
     def first_guards(self) -> tuple[Guard, ...]:

@@ -70,6 +70,11 @@ class Read:
         return self.of_files and self.format in ("parquet", "orc")
 
     @property
+    def one_speaks_for_all(self) -> bool:
+        """Whether the columns were taken from one file, and others may have more."""
+        return self.of_files and self.typed and not self.columnar and not self.alike
+
+    @property
     def only_once(self) -> bool:
         """Someone else's server: a second read costs it again, and may find other rows."""
         return self.path is None and self.sql is None

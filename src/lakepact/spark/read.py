@@ -53,7 +53,7 @@ def with_all_columns(frame: DataFrame, read: Read) -> tuple[DataFrame, list[str]
     """The same with the columns that it lacks as NULL, and their names, where the plan lets files lack some."""
     there = {name.lower() for name in frame.columns}
     missing = [name for name in read.asked if name.lower() not in there] if read.may_lack else []
-    if not missing or len(missing) == len(read.asked):
+    if not missing or len(missing) == len(read.asked) or read.one_speaks_for_all:
         return frame, []
     return frame.withColumns({name: F.lit(None).cast("string") for name in missing}), missing
 
