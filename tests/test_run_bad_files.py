@@ -209,5 +209,5 @@ def test_a_failure_that_is_not_of_files_is_told_as_it_is(make_project: MakeProje
     contract = {"table": "s.t", "source": said, "transform": steps, "columns": [*COLUMNS, {"name": "w"}],
                 "write": APPEND}  # fmt: skip
     project = make_project([contract], {"landing/in/a.csv": "id,v\n1,x\n"})
-    with pytest.raises(EngineError, match="[Dd]ivision by zero"):
+    with pytest.raises(EngineError, match=r"[Dd]ivision by zero"):
         _run(project, spark)

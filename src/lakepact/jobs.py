@@ -167,18 +167,20 @@ def _sorted_out(contract: Contract, site: Site, tried: _Try, failure: Exception)
     source, world, spark = contract.source, tried.world, site.engine.spark
     if source is None or source.path is None or world is None or world.given_view:
         return None
-    if not is_of_files(failure, reading=tried.plan is None or tried.outcome.step == "read"):
+    reading, lacking = tried.plan is None or tried.outcome.step == "read", bool(tried.outcome.lacking)
+    if not lacking and not is_of_files(failure, reading):
         return None
     read = read_for(source, site.places.locate, site.places.path, None)
     files = _files_of(source, site, world)
     declared, asked = {column.name.lower(): column.type for column in contract.columns}, asked_of_source(contract)
     found = sort_files(spark, read, files, site.engine.provider, declared, asked)
+    if lacking and not found.alike and source.bad_files == "fail":
+        return None
     if found.bad and source.bad_files == "fail":
         raise QualityError(f"{told(found.bad)}; mend or remove them, or say source.bad_files: quarantine")
     if found.bad and not found.alike and not asked:
         raise QualityError(f"{told(found.bad)}; none is left, and no columns are declared")
-    lenient = bool(tried.outcome.lacking) and source.bad_files == "quarantine"
-    return found if found.differ or lenient else None
+    return found if found.differ or (lacking and source.bad_files == "quarantine") else None
 
 
 def _files_of(source: Source, site: Site, world: World) -> tuple[SourceFile, ...]:

@@ -97,7 +97,7 @@ def _together(session: SparkSession, read: Read, options: dict[str, str], path: 
 
 
 def _lacks(frame: DataFrame, names: tuple[str, ...]) -> bool:
-    return not {name.lower() for name in names} <= {name.lower() for name in frame.columns}
+    return not {name.lower() for name in names} <= {name.lower() for name in (*frame.columns, SOURCE_FILE)}
 
 
 def _widened(frame: DataFrame, types: Mapping[str, str]) -> DataFrame:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everyone knows it by
 from pyspark.sql.types import StructType
@@ -30,6 +31,7 @@ ELSEWHERE = (
 )  # fmt: skip
 
 OF_FILES = ("[FAILED_READ_FILE", "[CANNOT_MERGE")
+NO_COLUMNS = ("UNABLE_TO_INFER_SCHEMA", "CANNOT_MERGE")
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,12 @@ class _Load:
 
 
 def is_of_files(error: Exception, reading: bool) -> bool:
-    """Whether the files themselves may be what an error is about; while they are read it need not say so."""
+    """Whether the files themselves may be what an error is about; while they are read it need not say so.
+
+    What Spark has against a query is said of no file, but for one that does not tell its columns.
+    """
+    if isinstance(error, AnalysisException):
+        return str(error.getCondition()).startswith(NO_COLUMNS)
     if any(one.getClass().getSimpleName().startswith(ELSEWHERE) for one in _chain(error)):
         return False
     return reading or any(word in str(error) for word in OF_FILES)
