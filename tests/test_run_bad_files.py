@@ -48,7 +48,7 @@ PARQUET = _parquet("SELECT id, 'x' AS v FROM range(1, 3)")
 # format, a good file, the poison's name and content, and the words of its reason
 POISON: dict[str, tuple[str, tuple[str, Put], tuple[str, Put], str]] = {
     "half-written gzip": ("csv", ("a.csv", CSV), ("p.csv.gz", _text(_half(b"id,v\n9,z\n"))), "Unexpected end of input"),
-    "no gzip at all": ("csv", ("a.csv", CSV), ("p.csv.gz", _text("id,v\n9,z\n")), "not a gzip file"),
+    "no gzip at all": ("csv", ("a.csv", CSV), ("p.csv.gz", _text("id,v\n" + "9,z\n" * 9)), "not a gzip file"),
     "a csv of something else": (
         "csv", ("a.csv", CSV), ("p.csv", _text("name,city\nz,z\n")), "has none of the contract's columns: name, city",
     ),

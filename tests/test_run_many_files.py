@@ -34,7 +34,8 @@ CONTRACT = {
 def _put(folder: Path, name: str, content: bytes, at: int = AT) -> None:
     """Files by day, as they come: 100 folders."""
     file = folder / f"day={int(name) % 100:02}" / f"{name}.csv"
-    file.parent.mkdir(parents=True, exist_ok=True)
+    if not file.parent.is_dir():
+        file.parent.mkdir()
     file.write_bytes(content)
     os.utime(file, (at, at))
 
