@@ -17,7 +17,9 @@ from lakepact import api
 from lakepact.contract.project import Project, SparkSettings
 from lakepact.evidence.record import RunRecord
 from lakepact.plan.jdbc import DRIVERS
+from lakepact.plan.kafka import AVRO
 from lakepact.plan.kafka import PACKAGES as KAFKA
+from lakepact.plan.packages import S3
 
 pytest_plugins = ("servers", "ahead")
 
@@ -46,7 +48,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The one session of the suite, as users get it, on two cores."""
     from lakepact.spark.session import spark_session
 
-    packages = (DRIVERS["org.postgresql.Driver"], *KAFKA)
+    packages = (DRIVERS["org.postgresql.Driver"], *KAFKA, AVRO, *S3)
     settings = SparkSettings(master="local[2]", memory="2g", packages=packages, config=TEST_CONFIG)
     with spark_session(settings, "lakepact-tests", tmp_path_factory.mktemp("spark")) as session:
         yield session

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import pwd
 import re
@@ -9,6 +10,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -21,7 +23,7 @@ import pyspark
 import pytest
 
 from lakepact.errors import MachineError
-from lakepact.spark.jars import fetch
+from lakepact.spark.jars import cache_folder, fetch
 
 PATIENCE = 60.0
 
@@ -225,6 +227,112 @@ def _kafka_settings(port: int, control: int, folder: Path) -> str:
 def _listens(port: int) -> bool:
     with socket.socket() as one:
         return one.connect_ex(("127.0.0.1", port)) == 0
+
+
+# ------------------------------------------------------------------ S3
+
+VERSITY = "github.com/versity/versitygw/cmd/versitygw@latest"
+MOTO = "moto[server]"
+
+
+@dataclass(frozen=True)
+class S3:
+    """A running server with one bucket."""
+
+    port: int
+    bucket: str = "lake"
+    access: str = "lakepact-tests"
+    secret: str = "s3cret-of-the-bucket"  # noqa: S105 - of a server that lives as long as the tests
+
+    @property
+    def root(self) -> str:
+        return f"s3a://{self.bucket}"
+
+    @property
+    def config(self) -> dict[str, str]:
+        """What Spark must be told, as a project says it."""
+        said = {
+            "endpoint": f"http://127.0.0.1:{self.port}", "endpoint.region": "us-east-1",
+            "path.style.access": "true", "access.key": self.access, "secret.key": self.secret,
+        }  # fmt: skip
+        return {f"spark.hadoop.fs.s3a.{name}": value for name, value in said.items()}
+
+    def put(self, spark: Any, key: str, content: str | bytes) -> None:
+        """One object, by Hadoop's own client."""
+        path = spark._jvm.org.apache.hadoop.fs.Path(f"{self.root}/{key}")
+        system = path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
+        stream = system.create(path, True)
+        stream.write(bytearray(content.encode() if isinstance(content, str) else content))
+        stream.close()
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[S3]:
+    """One server for all tests; each test has folders of its own."""
+    try:
+        with run_s3() as server:
+            yield server
+    except MissingServerError as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture
+def s3(s3_server: S3, spark: Any) -> S3:
+    """The server, and a Spark that knows where it is."""
+    settings = spark.sparkContext._jsc.hadoopConfiguration()
+    for name, value in s3_server.config.items():
+        settings.set(name.removeprefix("spark.hadoop."), value)
+    return s3_server
+
+
+@contextmanager
+def run_s3() -> Iterator[S3]:
+    """versitygw where Go can build it, else moto; the objects are gone when this ends."""
+    folder = Path(tempfile.mkdtemp(prefix="lakepact-s3-"))
+    server = S3(free_port())
+    try:
+        command = _versity(server, folder) or _moto(server)
+        with _running(command, None, folder / "log", lambda: _listens(server.port)):
+            _make_bucket(server, folder)
+            yield server
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _versity(server: S3, folder: Path) -> list[str]:
+    """The command that serves the folder; nothing where it cannot be had."""
+    kept = cache_folder() / "programs"
+    found = kept / "versitygw"
+    if not found.exists() and shutil.which("go"):
+        kept.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["go", "install", VERSITY], env={**os.environ, "GOBIN": str(kept)}, check=False)
+    if not found.exists():
+        return []
+    (folder / "objects").mkdir()
+    keys = ["--access", server.access, "--secret", server.secret]
+    return [str(found), *keys, "--port", f"127.0.0.1:{server.port}", "posix", str(folder / "objects")]
+
+
+def _moto(server: S3) -> list[str]:
+    kept = cache_folder() / "programs" / "moto"
+    if not (kept / "moto").exists():
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(kept), MOTO]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise MissingServerError(f"neither versitygw nor moto can be had: {done.stderr.strip()[-300:]}")
+    start = f"import sys; sys.path.append({str(kept)!r}); from moto.server import main; main()"
+    return [sys.executable, "-c", start, "-H", "127.0.0.1", "-p", str(server.port)]
+
+
+def _make_bucket(server: S3, folder: Path) -> None:
+    """A folder is a bucket to versitygw; moto asks nobody who they are."""
+    if (folder / "objects").exists():
+        (folder / "objects" / server.bucket).mkdir()
+        return
+    connection = http.client.HTTPConnection("127.0.0.1", server.port)
+    connection.request("PUT", f"/{server.bucket}")
+    assert connection.getresponse().status == 200
+    connection.close()
 
 
 # ------------------------------------------------------------------ what all servers need

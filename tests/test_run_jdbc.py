@@ -5,12 +5,13 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from datetime import date, datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable, QueryBuilder
 
 from conftest import CASES, MakeProject
 from lakepact import api, ingest
@@ -262,6 +263,37 @@ def test_more_rows_than_are_fetched_at_once(server: Postgres, make_project: Make
     project = make_project([contract(server, options={"query": query, "fetchsize": 7})])
     (record,) = api.run(project, spark=spark)
     assert record.rows.inserted == 1000
+
+
+def test_a_million_rows_in_slices_of_a_window(server: Postgres, make_project: MakeProject, spark: Any) -> None:
+    """Four statements side by side, each with its slice and the window; every row of the window lands once."""
+    server.sql("""
+        DROP TABLE IF EXISTS public.million;
+        CREATE UNLOGGED TABLE public.million AS
+        SELECT n AS id, n % 1000 AS v, timestamptz '2026-01-01Z' + n * interval '1 minute' AS at
+        FROM generate_series(1, 1100000) AS n;
+    """)
+    slices = {"partition_column": "id", "lower_bound": 1, "upper_bound": 1_000_001, "num_partitions": 4}
+    source = {"window": {"column": "at"}}
+    project = make_project([contract(server, source=source, options={"dbtable": "public.million", **slices})])
+    until = datetime(2026, 1, 1, tzinfo=timezone.utc) + timedelta(minutes=1_000_001)
+    with server.asked() as asked:
+        (record,) = api.run(project, window=Window(None, until), spark=spark)
+    assert (record.rows.read, record.rows.inserted) == (1_000_000, 1_000_000)
+    where = sorted(said.partition("WHERE")[2].strip() for said in scans(asked))
+    assert len(where) == 4, asked
+    assert all(f"""("at" < '{until:%Y-%m-%d %H:%M:%S}""" in said for said in where), where
+    bounds = (
+        '"id" < 250001 or "id" is null',
+        '"id" >= 250001 AND "id" < 500001',
+        '"id" >= 500001 AND',
+        '"id" >= 750001',
+    )
+    assert all(any(bound in said for said in where) for bound in bounds), where
+    table = QueryBuilder().register("t", DeltaTable(project.table("bronze.customers").path or ""))
+    found = table.execute("SELECT count(*), count(DISTINCT id), min(id), max(id), sum(v) FROM t").read_all()
+    assert [column.to_pylist()[0] for column in found.columns] == [1_000_000, 1_000_000, 1, 1_000_000, 499_500_000]
+    server.sql("DROP TABLE public.million")
 
 
 # ------------------------------------------------------------------ what goes wrong

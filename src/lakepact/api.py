@@ -27,7 +27,7 @@ from lakepact.errors import (
 from lakepact.evidence.record import RunRecord
 from lakepact.evidence.result import result_of
 from lakepact.evidence.stores import JsonFiles
-from lakepact.jobs import Site, Watch, delete_from, new_run, open_site, places_of, run_all, shared, world_of
+from lakepact.jobs import Site, Watch, delete_from, new_run, open_site, places_of, run_all, shared, storage_of, world_of
 from lakepact.masks import mask_row
 from lakepact.names import TableName, TableRef
 from lakepact.plan.check import find_problems, known_columns
@@ -151,7 +151,7 @@ def plans(
     found = contracts(project, options, tables)
     places = places_of(project, found)
     looks = not offline and project.environment.catalog == "local"
-    look = LogTables().state if looks else nothing_there
+    look = LogTables(storage_of(project)).state if looks else nothing_there
     worlds = [(one, world_of(one, project, places, look)) for one in in_order(chosen(found, tables))]
     return [make_plan(one, replace(world, looked=looks), window, new_run(), places) for one, world in worlds]
 
@@ -250,7 +250,8 @@ def run_contract(
 def plan_of(contract: Contract, project: Project, *, given: bool = False) -> Plan:
     """What a run of this contract would do; `given`: its rows would be handed over."""
     places = places_of(project, [contract, *_neighbours(project)])
-    look = LogTables().state if project.environment.catalog == "local" else nothing_there
+    local = project.environment.catalog == "local"
+    look = LogTables(storage_of(project)).state if local else nothing_there
     world = replace(world_of(contract, project, places, look), given_view="given" if given else None)
     return make_plan(contract, world, None, new_run(), places)
 
@@ -343,7 +344,7 @@ def rows(project: Project, table: str, limit: int | None = None, options: Option
     located, contract = _find_table(project, name, options)
     if located.path is None:
         raise ProjectError(f"{table} lives in Spark's catalog; only tables with a folder can be shown without Spark")
-    found = rows_of(located, limit)
+    found = rows_of(located, limit, storage=storage_of(project))
     if found is None:
         there = list_tables(project.place(project.environment.warehouse))
         not_run = "; its contract is there: run it first" if contract else hint(table, there)

@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakepact import __version__, secrets
+from lakepact.contract.fields import Scalar
 from lakepact.contract.model import Contract
 from lakepact.contract.project import Project, StoreSettings
+from lakepact.contract.source import Source
 from lakepact.delta.files import file_bytes, list_files
 from lakepact.delta.tables import LogTables
 from lakepact.driver.order import held_back, reads
@@ -24,17 +27,22 @@ from lakepact.errors import (
     PlanError,
     Problem,
     ProjectError,
+    QualityError,
 )
 from lakepact.evidence.record import Rows, RunRecord, make_record, unplanned_record
 from lakepact.evidence.stores import JsonFiles, Store
 from lakepact.names import TableRef, plain_name
-from lakepact.plan.connectors import packages_for
+from lakepact.plan.bad_files import SortedFiles, told
 from lakepact.plan.feed import check_feed
 from lakepact.plan.idempotency import app_id, decide
 from lakepact.plan.loaded import SourceFile, choose
 from lakepact.plan.outcome import Outcome
+from lakepact.plan.packages import packages_for
 from lakepact.plan.plan import Places, Plan, make_plan
+from lakepact.plan.read import read_for
 from lakepact.plan.state import RunIdentity, TableState, Transaction, Window, World
+from lakepact.plan.storage import PREFIX, storage_options
+from lakepact.plan.transform import asked_of_source
 from lakepact.plan.watermark import read_on_from
 from lakepact.plugins import hint
 
@@ -57,12 +65,13 @@ class Watch:
 
 @dataclass(frozen=True)
 class Site:
-    """Where contracts are run: the project, what names mean there, and the engine."""
+    """Where contracts are run: the project, what names mean there, the engine, and what no record may show."""
 
     project: Project
     places: Places
     engine: Engine
     stores: tuple[Store, ...]
+    hidden: tuple[str, ...] = ()
 
 
 def run_all(
@@ -90,26 +99,101 @@ def run_one(
 ) -> RunRecord:
     """The one place that catches everything, for every run leaves a record."""
     from lakepact.spark.failures import engine_error
-    from lakepact.spark.run import run_plan
 
-    run, outcome, plan, error = new_run(), Outcome(), None, None
+    run, tried, error = new_run(), _Try(Outcome(secrets=[*site.hidden])), None
+    attempt = partial(_attempt, contract, site, window, given_view, micro_batch, run, tried)
     try:
-        transaction = _in_turn(contract, micro_batch, site) if micro_batch else _transaction(contract, site)
-        world = world_of(contract, site.project, site.places, site.engine.tables.state)
-        world = replace(world, transaction=transaction, given_view=given_view, streamed=micro_batch is not None)
-        if given_view is None:
-            _not_streamed(contract)
-            world = _what_is_new(contract, site, world, window)
-        plan = _plan(contract, site, world, window, run, outcome)
-        run_plan(plan, site.engine, outcome)
+        _again_without_bad_files(attempt, contract, site, tried)
     except LakepactError as known:
         error = known
     except KeyboardInterrupt as stopped:
-        _write(_record(contract, plan, outcome, stopped, run, site), site)
+        _write(_record(contract, tried.plan, tried.outcome, stopped, run, site), site)
         raise
     except Exception as unknown:  # noqa: BLE001 - whatever it was, it becomes the record of a failed run
         error = engine_error(unknown)
-    return _write(_record(contract, plan, outcome, error, run, site), site)
+    return _write(_record(contract, tried.plan, tried.outcome, error, run, site), site)
+
+
+@dataclass
+class _Try:
+    """How far a run came."""
+
+    outcome: Outcome
+    world: World | None = None
+    plan: Plan | None = None
+
+
+def _attempt(
+    contract: Contract,
+    site: Site,
+    window: Window | None,
+    given_view: str | None,
+    micro_batch: Transaction | None,
+    run: RunIdentity,
+    tried: _Try,
+    files: SortedFiles | None = None,
+) -> None:
+    from lakepact.spark.run import run_plan
+
+    transaction = _in_turn(contract, micro_batch, site) if micro_batch else _transaction(contract, site)
+    world = world_of(contract, site.project, site.places, site.engine.tables.state)
+    world = replace(world, transaction=transaction, given_view=given_view, streamed=micro_batch is not None)
+    world = replace(world, sorted_files=files)
+    if given_view is None:
+        _not_streamed(contract)
+        world = _what_is_new(contract, site, world, window)
+    tried.world = world
+    tried.plan = _plan(contract, site, world, window, run, tried.outcome)
+    run_plan(tried.plan, site.engine, tried.outcome)
+
+
+def _again_without_bad_files(
+    attempt: Callable[[SortedFiles | None], None], contract: Contract, site: Site, tried: _Try
+) -> None:
+    """Where a read of files fails, it is found out which of them are why; good loads pay nothing for it."""
+    try:
+        attempt(None)
+    except Exception as failure:
+        if isinstance(failure, LakepactError) and not tried.outcome.lacking:
+            raise
+        files = _sorted_out(contract, site, tried, failure)
+        if files is None:
+            raise
+        tried.outcome = Outcome(secrets=tried.outcome.secrets)
+        attempt(files)
+
+
+def _sorted_out(contract: Contract, site: Site, tried: _Try, failure: Exception) -> SortedFiles | None:
+    """The files of a load that failed, where they are the reason and the contract lets the others be loaded."""
+    from lakepact.spark.sort_files import is_of_files, sort_files
+
+    source, world, spark = contract.source, tried.world, site.engine.spark
+    if source is None or source.path is None or world is None or world.given_view:
+        return None
+    reading, lacking = tried.plan is None or tried.outcome.step == "read", bool(tried.outcome.lacking)
+    if not lacking and not is_of_files(failure, reading):
+        return None
+    read = read_for(source, site.places.locate, site.places.path, None)
+    files = _files_of(source, site, world)
+    declared, asked = {column.name.lower(): column.type for column in contract.columns}, asked_of_source(contract)
+    found = sort_files(spark, read, files, site.engine.provider, declared, asked)
+    if lacking and not found.alike and source.bad_files == "fail":
+        return None
+    if found.bad and source.bad_files == "fail":
+        raise QualityError(f"{told(found.bad)}; mend or remove them, or say source.bad_files: quarantine")
+    if found.bad and not found.alike and not asked:
+        raise QualityError(f"{told(found.bad)}; none is left, and no columns are declared")
+    return found if found.differ or (lacking and source.bad_files == "quarantine") else None
+
+
+def _files_of(source: Source, site: Site, world: World) -> tuple[SourceFile, ...]:
+    """The files that the load was about."""
+    from lakepact.spark.files import list_remote
+
+    if world.new_files is not None:
+        return world.new_files
+    path = secrets.resolve(site.project.place(source.path or ""), site.engine.provider, [])
+    return list_remote(site.engine.spark, path, source.pattern, deep=False)
 
 
 def delete_from(contract: Contract, site: Site, condition: str, preview: bool) -> RunRecord:
@@ -218,6 +302,8 @@ def _only_new(contract: Contract, site: Site, world: World) -> World:
     path = site.project.place(source.path or "")
     loaded = tables.loaded(table, kept)
     files = choose(_listed(path, source.pattern, site), loaded.all, source)
+    if world.sorted_files is not None:  # a file that came while they were sorted has its turn in the next run
+        files = tuple(file for file in files if file in world.sorted_files.files)
     if not files and world.target is not None:
         raise AlreadyWrittenError(f"no new files in {source.path}")
     batch = app_id(f"files/{contract.name}")
@@ -228,6 +314,7 @@ def _only_new(contract: Contract, site: Site, world: World) -> World:
 
 
 def _listed(path: str, pattern: str | None, site: Site) -> tuple[SourceFile, ...]:
+    path = secrets.resolve(path, site.engine.provider, [])
     if "://" not in path:
         return list_files(path, pattern)
     from lakepact.spark.files import list_remote
@@ -275,6 +362,8 @@ def world_of(contract: Contract, project: Project, places: Places, look: Look) -
 
 def _source_bytes(contract: Contract, project: Project, places: Places, look: Look) -> int | None:
     """How much there is to read, where that can be told without reading."""
+    if contract.source is not None and contract.source.only_new:
+        return None  # only those of the files that turn out to be new will count
     if contract.source is not None and contract.source.path is not None:
         return file_bytes(project.place(contract.source.path), contract.source.pattern)
     states = [look(table) for table in _sources(contract, places)]
@@ -348,20 +437,24 @@ def open_site(
     """A session of our own for as long as it is needed, or the one that was given."""
     from lakepact.spark.run import Engine
 
-    with _session(project, contracts, spark) as session:
+    seen: list[str] = []
+    with _session(project, contracts, spark, seen) as session:
         engine = Engine(session, tables_of(project, session), _provider(project), watch.step)
-        yield Site(project, places_of(project, contracts), engine, tuple(_stores(project, session)))
+        yield Site(project, places_of(project, contracts), engine, tuple(_stores(project, session)), tuple(seen))
 
 
 @contextmanager
-def _session(project: Project, contracts: Iterable[Contract], spark: SparkSession | None) -> Iterator[SparkSession]:
+def _session(
+    project: Project, contracts: Iterable[Contract], spark: SparkSession | None, seen: list[str]
+) -> Iterator[SparkSession]:
     if spark is not None:
         yield spark
         return
     from lakepact.spark.session import spark_session
 
-    settings = project.environment.spark
-    settings = settings.model_copy(update={"packages": packages_for(contracts, settings.packages)})
+    here = project.environment
+    packages = packages_for(contracts, here.spark.packages, (here.warehouse, here.checkpoints))
+    settings = here.spark.model_copy(update={"packages": packages, "config": _config(project, seen)})
     with (
         tempfile.TemporaryDirectory(prefix="lakepact-", ignore_cleanup_errors=True) as scratch,
         spark_session(settings, project.file.name, Path(scratch)) as session,
@@ -373,7 +466,23 @@ def tables_of(project: Project, session: SparkSession) -> Tables:
     """Who knows the tables of this environment."""
     from lakepact.spark.tables import CatalogTables
 
-    return LogTables() if project.environment.catalog == "local" else CatalogTables(session)
+    local = project.environment.catalog == "local"
+    return LogTables(storage_of(project)) if local else CatalogTables(session)
+
+
+def storage_of(project: Project) -> dict[str, str]:
+    """How folders elsewhere are reached without Spark: as Spark is told to reach them."""
+    return storage_options(_config(project, [], PREFIX))
+
+
+def _config(project: Project, seen: list[str], prefix: str = "") -> dict[str, Scalar]:
+    """Spark's settings with their secrets, each of which is noted in `seen`."""
+    said, provider = project.environment.spark.config, _provider(project)
+    return {
+        key: secrets.resolve(value, provider, seen) if isinstance(value, str) else value
+        for key, value in said.items()
+        if key.startswith(prefix)
+    }
 
 
 def _provider(project: Project) -> secrets.Provider:
@@ -391,6 +500,9 @@ def _stores(project: Project, session: SparkSession) -> Iterator[Store]:
 
 def _json_store(settings: StoreSettings, project: Project, session: SparkSession) -> Store:
     del session
+    if "://" in settings.path:
+        message = f"{settings.path}: a json store is a folder of this machine; for storage elsewhere use spark_table"
+        raise ProjectError([Problem(message, "store", str(project.root))])
     return JsonFiles(project.place(settings.path))
 
 

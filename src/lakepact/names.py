@@ -155,9 +155,12 @@ class TableRef:
     name: str
     path: str | None = None
     version: int | None = None
+    at: datetime | None = None
 
     @property
     def sql(self) -> str:
-        """As a statement names it; with a version, as it was then."""
+        """As a statement names it; with a version or a moment, as it was then."""
         plain = f"delta.{quote(self.path)}" if self.path else TableName.parse(self.name).sql
+        if self.at is not None:
+            return f"{plain} TIMESTAMP AS OF {literal(self.at)}"
         return plain if self.version is None else f"{plain} VERSION AS OF {self.version}"

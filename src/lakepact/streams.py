@@ -12,6 +12,7 @@ from lakepact.driver.order import held_back
 from lakepact.errors import EngineError, LakepactError, LakepactExecutionError, PlanError, Problem
 from lakepact.evidence.record import RunRecord
 from lakepact.jobs import Site, Watch, refused, run_one, shared, skipped
+from lakepact.plan.connectors import CONNECTORS
 from lakepact.plan.idempotency import app_id
 from lakepact.plan.read import decoded, read_for
 from lakepact.plan.state import Transaction
@@ -107,6 +108,10 @@ def _started(stream: _Stream, every: str | None) -> Iterator[StreamingQuery]:
             f"{contract.source.load_type} files are loaded by a plain run; to stream them say load_type: streaming"
         )
         raise PlanError([Problem(message, "source.load_type", contract.name)])
+    known = CONNECTORS.get(contract.source.connector or "")
+    if known is not None and not known.streams:
+        message = f"{contract.source.connector} cannot be streamed; run it without --stream and --available-now"
+        raise PlanError([Problem(message, "source.connector", contract.name)])
     asked = asked_of_source(contract)
     read = decoded(read_for(contract.source, site.places.locate, site.places.path, None), contract.source, asked)
     session = new_session(site.engine.spark)

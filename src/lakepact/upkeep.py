@@ -11,7 +11,7 @@ from lakepact.contract.model import Contract, Layout
 from lakepact.contract.project import Project
 from lakepact.delta.tables import LogTables
 from lakepact.errors import ContractError, PlanError, Problem
-from lakepact.jobs import Look, Watch, new_run, open_site, places_of
+from lakepact.jobs import Look, Watch, new_run, open_site, places_of, storage_of
 from lakepact.names import TableRef, plain_name
 from lakepact.plan.maintain import Chore, Optimized, Vacuumed
 from lakepact.plan.outcome import Outcome
@@ -47,7 +47,7 @@ def keep_up(
     tables = _tables(contracts, names)
     places = places_of(project, contracts)
     local = project.environment.catalog == "local"
-    chores = _chores(kind, tables, places, LogTables().state) if local else None
+    chores = _chores(kind, tables, places, LogTables(storage_of(project)).state) if local else None
     if chores is not None and not any(chore.statement for chore in chores):
         return [kind.missing(chore.table.name) for chore in chores]
     with open_site(project, contracts, spark, watch) as site:

@@ -93,6 +93,8 @@ def _warehouse(folder: Path, env: str | None) -> str:
     project = api.open_project(folder, env)
     if project.environment.catalog == "spark":
         return "tables are in Spark's catalog"
+    if "://" in project.environment.warehouse:
+        return f"{project.environment.warehouse}, not looked at"
     place = Path(project.place(project.environment.warehouse))
     nearest = next(p for p in (place, *place.parents) if p.exists())
     if not os.access(nearest, os.W_OK):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, StrictBool, model_validator
 
-from lakepact.contract.fields import ColumnName, Part, Scalar, TableText
+from lakepact.contract.fields import ColumnName, Instant, Part, Scalar, TableText
 
 LoadType = Literal["full", "incremental", "cdc", "streaming"]
 
@@ -35,8 +35,12 @@ class Source(Part):
     change_feed: TableText | None = Field(
         None, description="what changed in a Delta table since the last run, with _change_type and _commit_version"
     )
+    version: int | None = Field(None, ge=0, description="table: as it was in this version")
+    timestamp: Instant | None = Field(None, description="table: as it was at this moment")
     sql: str | None = Field(None, description="one SELECT over tables of the lakehouse")
-    connector: str | None = Field(None, description="any other source by name: jdbc; its settings are options")
+    connector: str | None = Field(
+        None, description="any other source by name: jdbc, kafka, rest; its settings are options"
+    )
     filter: str | None = Field(None, description="rows for which this is not true are left out, and counted")
     window: SourceWindow | None = None
     watermark: SourceWatermark | None = Field(None, description="read only rows that the table may not have yet")
@@ -52,6 +56,11 @@ class Source(Part):
         "fail", description="incremental: what becomes of a file that changed after it was loaded"
     )
     max_files: int | None = Field(None, ge=1, description="incremental: at most so many files a run, oldest first")
+    bad_files: Literal["fail", "quarantine"] = Field(
+        "fail",
+        description="what becomes of a file that cannot be read: fail names it and loads nothing; quarantine sets it "
+        "aside with its reason and loads the others",
+    )
     complete: StrictBool = Field(False, description="true: the source is the whole current state")
 
     @model_validator(mode="after")

@@ -24,8 +24,8 @@ MAKING = 10.0
 _SPARK_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
 
 
-def open_table(table: TableRef) -> DeltaTable | None:
-    """The table in its folder, or None if there is none."""
+def open_table(table: TableRef, storage: Mapping[str, str] | None = None) -> DeltaTable | None:
+    """The table in its folder, or None if there is none; `storage` says how a remote one is reached."""
     from deltalake import DeltaTable
     from deltalake.exceptions import TableNotFoundError
 
@@ -33,7 +33,7 @@ def open_table(table: TableRef) -> DeltaTable | None:
     if "://" not in path and not (Path(path) / "_delta_log").is_dir():
         return None
     try:
-        return DeltaTable(path)
+        return DeltaTable(path, storage_options=dict(storage or {}) if "://" in path else None)
     except TableNotFoundError:
         return None
 
@@ -41,9 +41,12 @@ def open_table(table: TableRef) -> DeltaTable | None:
 class LogTables:
     """Tables by folder; their Delta log says it all."""
 
+    def __init__(self, storage: Mapping[str, str] | None = None) -> None:
+        self.storage = storage
+
     def state(self, table: TableRef) -> TableState | None:
         """What a plan needs to know of the table; None if there is none."""
-        delta = open_table(table)
+        delta = open_table(table, self.storage)
         if delta is None:
             return None
         fields = json.loads(delta.schema().to_json())["fields"]
@@ -67,19 +70,19 @@ class LogTables:
 
     def commit(self, table: TableRef, run_id: str, after: int) -> Commit | None:
         """The write this run made after a version; None if it made none."""
-        delta = open_table(table)
+        delta = open_table(table, self.storage)
         if delta is None or delta.version() <= after:
             return None
         return find_commit(delta.history(delta.version() - after), run_id, after)
 
     def version(self, table: TableRef) -> int:
         """The newest version; -1 where there is no table."""
-        delta = open_table(table)
+        delta = open_table(table, self.storage)
         return -1 if delta is None else delta.version()
 
     def transaction(self, table: TableRef, app_id: str) -> int | None:
         """The newest version of an application's transactions that the log holds."""
-        delta = open_table(table)
+        delta = open_table(table, self.storage)
         return None if delta is None else delta.transaction_version(app_id)
 
     def make_way(self, table: TableRef) -> None:
@@ -90,7 +93,7 @@ class LogTables:
         """
         path = table.path or ""
         log = Path(path) / "_delta_log"
-        while "://" not in path and log.is_dir() and open_table(table) is None:
+        while "://" not in path and log.is_dir() and open_table(table, self.storage) is None:
             with contextlib.suppress(OSError):
                 if time.time() - log.stat().st_mtime < MAKING:
                     time.sleep(MAKING / 20)
@@ -102,15 +105,15 @@ class LogTables:
 
     def loaded(self, table: TableRef, kept: TableRef) -> Loaded:
         """The files that the table took in."""
-        known = from_rows(rows_of(kept, None, order=False) or ())
+        known = from_rows(rows_of(kept, None, order=False, storage=self.storage) or ())
         newest = max((one.version for one in known), default=-1)
-        delta = open_table(table)
+        delta = open_table(table, self.storage)
         since = delta.version() - newest if delta else 0
         return Loaded(known, from_notes(notes_after(delta.history(since), newest)) if delta and since > 0 else [])
 
     def writer_of(self, table: TableRef, key: str) -> str | None:
         """The run that wrote the batch of this name."""
-        delta = open_table(table)
+        delta = open_table(table, self.storage)
         return None if delta is None else find_writer(delta.history(RECENT), key)
 
 
@@ -135,9 +138,11 @@ def spark_type(kind: Any) -> str:
     return f"struct<{','.join(f['name'] + ':' + spark_type(f['type']) for f in kind['fields'])}>"
 
 
-def rows_of(table: TableRef, limit: int | None, order: bool = True) -> Iterator[dict[str, Any]] | None:
+def rows_of(
+    table: TableRef, limit: int | None, order: bool = True, storage: Mapping[str, str] | None = None
+) -> Iterator[dict[str, Any]] | None:
     """The table's rows as Python values, in a stable order; None if there is no table."""
-    delta = open_table(table)
+    delta = open_table(table, storage)
     if delta is None:
         return None
     from deltalake import QueryBuilder

@@ -206,7 +206,7 @@ def _metrics_source(plan: Plan, outcome: Outcome) -> str | None:
 def _status(found: list[Verdict], outcome: Outcome, error: BaseException | None) -> str:
     if error is not None:
         return "failed"
-    if outcome.counts.get("quarantined"):
+    if outcome.counts.get("quarantined") or outcome.bad_files:
         return "quarantined"
     warned = any(not verdict.ok and verdict.rule.action == "warn" for verdict in found)
     return "warned" if warned else "success"

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from lakepact.contract.model import Contract, Rule, Step, Write
 from lakepact.errors import PlanError, Problem
 from lakepact.plan.columns import CORRUPT, SOURCE_FILE, STAMPS, stamp_columns, table_columns
-from lakepact.plan.connectors import CONNECTORS
+from lakepact.plan.connectors import CONNECTORS, Connector
 from lakepact.plan.expressions import expression_problems, order_problems, predicate_problems
 from lakepact.plan.layout import layout_problems
 from lakepact.plan.modes import mode_of
 from lakepact.plan.read import GIVEN, format_of, upstreams
 from lakepact.plan.tables import select_problems, tables_in
 from lakepact.plan.target import write_keys
+from lakepact.plan.transform import asked_of_source
 from lakepact.plan.watermark import KINDS, length
 from lakepact.plugins import hint
 
@@ -45,9 +46,11 @@ def _source(contract: Contract) -> Found:
     if source.path is not None and not format_of(source):
         yield Problem("cannot be told from the path; write csv, json, parquet, …", "source.format")
     if source.connector is not None and source.connector not in (GIVEN, *CONNECTORS):
-        yield Problem(f"{source.connector!r} is not built into this version", "source.connector")
+        near = hint(source.connector, CONNECTORS)
+        yield Problem(f"{source.connector!r} is not built into this version{near}", "source.connector")
     elif source.connector in CONNECTORS:
         yield from CONNECTORS[source.connector].problems(source.options)
+        yield from _connected(contract, CONNECTORS[source.connector])
     if not problems and contract.name in upstreams(source):
         yield Problem("the table would read itself", f"source.{source.kind}")
     if source.filter is not None:
@@ -92,6 +95,51 @@ def _lookback(text: str) -> Found:
         length(text)
     except PlanError as wrong:
         yield from wrong.problems
+
+
+def _connected(contract: Contract, known: Connector) -> Found:
+    """What a connector needs of the rest of the contract."""
+    assert contract.source is not None
+    name = contract.source.connector
+    if known.needs_columns and not asked_of_source(contract):
+        yield Problem(f"{name} brings text: the contract must declare the columns, without a sql step", "columns")
+    if contract.source.load_type == "streaming" and not known.streams:
+        yield Problem(f"{name} cannot be streamed; say load_type: full", "source.load_type")
+
+
+def _files(contract: Contract) -> Found:
+    """What is said of files where files are read."""
+    source = contract.source
+    if source is None:
+        return
+    if "bad_files" in source.model_fields_set and source.path is None:
+        yield Problem("is about files: needs source.path", "source.bad_files")
+    if source.bad_files == "quarantine" and source.load_type == "streaming":
+        yield Problem("a stream stops at a file that cannot be read; say load_type: incremental", "source.bad_files")
+    if source.path is not None and format_of(source) == "xml":
+        yield from _row_tag(source.options)
+
+
+def _row_tag(options: Mapping[str, object]) -> Found:
+    if not any(key.lower() == "rowtag" and value for key, value in options.items()):
+        near = next((key for key in options if "did you mean" in hint(key, ["rowTag"])), None)
+        instead = f", not {near}" if near else ""
+        yield Problem(f"xml needs rowTag{instead}: the name of the element that is a row", "source.options.rowTag")
+
+
+def _time_travel(contract: Contract) -> Found:
+    """A table as it was: one moment, of one table, in one go."""
+    source = contract.source
+    given = [name for name in ("version", "timestamp") if source and getattr(source, name) is not None]
+    if source is None or not given:
+        return
+    field = f"source.{given[0]}"
+    if source.table is None:
+        yield Problem("only a table of the lakehouse has versions; in a query write VERSION AS OF 3", field)
+    if len(given) > 1:
+        yield Problem("either a version or a timestamp, not both", field)
+    if source.load_type == "streaming":
+        yield Problem("a stream reads what comes, not what was", field)
 
 
 def _write(contract: Contract) -> Found:
@@ -381,7 +429,7 @@ def _rule_columns(rule: Rule) -> tuple[str, ...]:
 
 
 CHECKS: tuple[Callable[[Contract], Found], ...] = (
-    _columns, _source, _parts, _watermark, _steps, _rules, _write, _write_columns, _partitions,
+    _columns, _source, _parts, _watermark, _files, _time_travel, _steps, _rules, _write, _write_columns, _partitions,
     _replaced, _sequence, _options, _events, _snapshot, _quarantine, _layout,
 )  # fmt: skip
 

@@ -40,7 +40,8 @@ PACKAGES = (
     "org.apache.kafka:kafka-clients:3.9.2?transitive=false",
     "org.apache.commons:commons-pool2:2.13.1?transitive=false",
 )
-AVRO = "org.apache.spark:spark-avro_2.13:4.2.0?transitive=false"
+# Of the release before: that of Spark 4.2.0 cannot be had, and this one reads and writes with it.
+AVRO = "org.apache.spark:spark-avro_2.13:4.1.1?transitive=false"
 
 _SPARK_NAMES = {name.lower(): name for name in OPTIONS}
 _OWN = ("payload", "avro_schema")

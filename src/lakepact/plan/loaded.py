@@ -97,6 +97,8 @@ def _changed(changed: list[SourceFile], last: Mapping[str, LoadedFile]) -> str:
 
 
 def keep_statement(table: TableRef, exists: bool) -> str:
-    """The first files make their table."""
+    """The first files make their table, which Delta tidies up by itself: each run adds a little."""
     rows = f"SELECT {quoted(COLUMNS)} FROM `{LISTED}`"
-    return f"INSERT INTO {table.sql} BY NAME {rows}" if exists else f"CREATE TABLE {table.sql} USING delta AS {rows}"
+    if exists:
+        return f"INSERT INTO {table.sql} BY NAME {rows}"
+    return f"CREATE TABLE {table.sql} USING delta TBLPROPERTIES ('delta.autoOptimize.autoCompact' = 'true') AS {rows}"

@@ -34,12 +34,14 @@ class Outcome:
     content: str | None = None
     doubles: dict[str, list[str]] = field(default_factory=dict)
     missing: dict[str, list[str]] = field(default_factory=dict)
+    lacking: tuple[str, ...] = ()
     effects: dict[str, int] = field(default_factory=dict)
     tries: int = 0
     wrote: bool = False
     refusals: list[str] = field(default_factory=list)
     written: Written | None = None
     quarantine_added: int = 0
+    bad_files: int = 0
     version_before: int | None = None
     version_after: int | None = None
     commits: list[Commit] = field(default_factory=list)
@@ -144,7 +146,8 @@ def imbalance(outcome: Outcome) -> str:
     """Why rows in and rows out do not add up; empty where they do."""
     counts, written = outcome.counts, outcome.written or Written()
     out = written.rows + counts["quarantined"] + counts["deduplicated"] + counts["filtered"]
-    if counts["read"] == out and written.unchanged >= 0 and outcome.quarantine_added <= counts["quarantined"]:
+    set_aside = counts["quarantined"] + outcome.bad_files
+    if counts["read"] == out and written.unchanged >= 0 and outcome.quarantine_added <= set_aside:
         return ""
     return (
         f"{counts['read']} read, but {written.inserted} inserted + {written.updated} updated + "

@@ -11,6 +11,7 @@ from lakepact.contract.model import Contract, Write
 from lakepact.contract.source import Source
 from lakepact.errors import PlanError, Problem
 from lakepact.names import TableRef, literal, plain_name, quote, quoted
+from lakepact.plan.bad_files import told, unlike
 from lakepact.plan.changes import partitions_note
 from lakepact.plan.check import find_problems, find_warnings
 from lakepact.plan.columns import TableColumn, table_columns
@@ -18,6 +19,7 @@ from lakepact.plan.count import count_by_key, count_rows
 from lakepact.plan.expressions import tells_the_time
 from lakepact.plan.judge import Judgement, deduplication, implicit_rules, judge, ranking_rule
 from lakepact.plan.layout import layout_problems, optimize
+from lakepact.plan.loaded import root_of
 from lakepact.plan.migration import table_changes
 from lakepact.plan.modes import mode_of, stored
 from lakepact.plan.modes.events import is_truncate
@@ -104,6 +106,12 @@ class Plan:
         return bool(effects) if self.changes else bool(accepted) and not self.mode.needs_keys
 
     @property
+    def notes(self) -> list[str]:
+        """What is worth a word about the files that are read."""
+        found = self.world.sorted_files
+        return [*([told(found.bad)] if found.bad else []), *unlike(found.alike, self.read.asked)] if found else []
+
+    @property
     def first_guards(self) -> tuple[Guard, ...]:
         """Those that can be asked before the write: a table that is not there yet answers nothing."""
         return self.guards if self.world.target else ()
@@ -138,8 +146,9 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
         raise PlanError(problems or [Problem("needs a source and a way to write to be run", contract.name)])
     read = decoded(_read(contract.source, world, window, places), contract.source, asked_of_source(contract))
     read = replace(read, files=tuple(file.name for file in world.new_files)) if world.new_files else read
+    read = _without_bad_files(read, world)
     read = strict(read) if contract.transform and contract.transform[0].sql else read
-    read = replace(read, awaited=asked_of_source(contract)) if read.of_files and world.source_bytes == 0 else read
+    read = _files_asked(read, contract, world) if read.of_files else read
     read = replace(read, schema=world.source_schema) if read.columnar else read
     columns = table_columns(contract, world.source_columns)
     exact = _exact(contract, columns, world)
@@ -171,12 +180,15 @@ def make_plan(contract: Contract, world: World, window: Window | None, run: RunI
         accepted=f"SELECT {quoted(c.name for c in columns)} FROM `judged` WHERE {ACCEPTED}",
         count=_count(judgement, rules, row_guards, skip, keeps),
         keeps=keeps,
-        materialise=skip or not world.observes_writes or _needs_batch_first(contract, rules, row_guards, mode, read),
+        materialise=skip
+        or not world.observes_writes
+        or bool(world.bad_files)
+        or _needs_batch_first(contract, rules, row_guards, mode, read),
         refuse_empty=(mode.replaces or mode.complete) and not contract.write.allow_empty and bool(world.target),
         probe=f"SELECT * FROM ({judgement.sql}) WHERE {ACCEPTED} LIMIT 1",
         skip_unchanged=skip,
         ddl=_ddl(contract, table, (*kept, *mode.adds(contract.write, columns)), world),
-        quarantine=_quarantine(contract, world, columns, rows, print_, run, places),
+        quarantine=_quarantine(contract, world, columns, rows, print_, run, places, read),
         files_table=places.locate(contract.files_table),
         mode=mode,
         row_guards=row_guards,
@@ -204,11 +216,31 @@ def _read(source: Source, world: World, window: Window | None, places: Places) -
     return read_streamed(read, world.given_view) if world.given_view else read
 
 
+def _files_asked(read: Read, contract: Contract, world: World) -> Read:
+    """What the contract asks of files, also where none came yet."""
+    asked, lenient = asked_of_source(contract), bool(contract.source and contract.source.bad_files == "quarantine")
+    return replace(read, asked=asked, awaited=asked if _nothing_to_read(world) else (), may_lack=lenient)
+
+
+def _nothing_to_read(world: World) -> bool:
+    return world.source_bytes == 0 or (world.sorted_files is not None and not world.sorted_files.good)
+
+
+def _without_bad_files(read: Read, world: World) -> Read:
+    """Where files turned out not to be alike, those that can be read, each with its own kind."""
+    if world.sorted_files is None:
+        return read
+    return replace(read, files=world.sorted_files.good, alike=world.sorted_files.alike, types=world.sorted_files.types)
+
+
 def _pinned(source: Source, world: World, places: Places) -> Callable[[str], TableRef]:
     """A table is read as it was when the plan was made, so that looking twice shows the same rows."""
-    if source.table is None or world.source_version is None:
+    version = world.source_version if source.version is None else source.version
+    if source.table is None or (version is None and source.timestamp is None):
         return places.locate
-    return lambda name: replace(places.locate(name), version=world.source_version)
+    if source.timestamp is not None:
+        return lambda name: replace(places.locate(name), at=source.timestamp)
+    return lambda name: replace(places.locate(name), version=version)
 
 
 def _exact(contract: Contract, columns: tuple[TableColumn, ...], world: World) -> frozenset[str]:
@@ -368,11 +400,13 @@ def _quarantine(
     print_: str,
     run: RunIdentity,
     places: Places,
+    read: Read,
 ) -> QuarantinePlan | None:
-    if not any(rule.action == "quarantine" for rule in rules):
+    if not any(rule.action == "quarantine" for rule in rules) and not world.bad_files:
         return None
-    table = places.locate(contract.quarantine_table)
-    return quarantine_plan(contract, table, world.quarantine, columns, rules, print_, run)
+    table, folder = places.locate(contract.quarantine_table), root_of(read.path or "")
+    files = tuple(replace(one, file=replace(one.file, name=f"{folder}/{one.file.name}")) for one in world.bad_files)
+    return quarantine_plan(contract, table, world.quarantine, columns, rules, print_, run, files)
 
 
 def _expressions(contract: Contract) -> tuple[str, ...]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import json
+from dataclasses import astuple, dataclass
 
 from lakepact.contract.model import Contract
 from lakepact.names import TableRef, literal, quote, quoted
+from lakepact.plan.bad_files import BadFile
 from lakepact.plan.changes import diff
 from lakepact.plan.columns import TableColumn
 from lakepact.plan.layout import create_schema, create_table_as
@@ -21,6 +24,8 @@ OWN_COLUMNS = (
     TableColumn("_contract", "string", description="fingerprint of that run's contract"),
     TableColumn("_quarantined_at", "timestamp"),
 )
+
+UNREADABLE_FILE = "unreadable_file"
 
 
 @dataclass(frozen=True)
@@ -45,19 +50,38 @@ def quarantine_plan(
     rules: tuple[RowRule, ...],
     fingerprint: str,
     run: RunIdentity,
+    files: tuple[BadFile, ...] = (),
 ) -> QuarantinePlan:
-    """Columns are text, so that a value that could not be read is kept as it was."""
+    """Columns are text, so that a value that could not be read is kept as it was; a bad file is one row."""
     texts = tuple(TableColumn(c.name, "string") for c in columns if c.stamp is None)
     wanted = (*texts, *OWN_COLUMNS)
     labels = {rule.name: rule.label for rule in rules if rule.action == "quarantine"}
-    rejected = _rejected(texts, labels, fingerprint, run)
+    rows = [_rejected(texts, labels, fingerprint, run)] if labels else []
+    rejected = _all([*rows, *(_bad_file(texts, one, fingerprint, run) for one in files)])
     made = create_table_as(table.sql, f"Rows rejected from {contract.name}", rejected)
-    seen = f"SELECT 1 FROM {table.sql} AS q WHERE q.`_quarantine_id` = arrived.`_quarantine_id`"
+    seen = f"SELECT 1 FROM {table.sql} AS q WHERE q.`_quarantine_id` = found.`_quarantine_id`"
     return QuarantinePlan(
         table,
         create=(*create_schema(table), made),
         prepare=diff(table.sql, wanted, state).statements if state else (),
-        insert=f"INSERT INTO {table.sql} BY NAME\n{rejected}\nWHERE NOT EXISTS ({seen})",
+        insert=f"INSERT INTO {table.sql} BY NAME\nSELECT * FROM (\n{rejected}\n) AS found\nWHERE NOT EXISTS ({seen})",
+    )
+
+
+def _all(selects: list[str]) -> str:
+    return selects[0] if len(selects) == 1 else "\nUNION ALL\n".join(f"SELECT * FROM (\n{one}\n)" for one in selects)
+
+
+def _bad_file(columns: tuple[TableColumn, ...], bad: BadFile, fingerprint: str, run: RunIdentity) -> str:
+    """Once, as long as the file stays what it is."""
+    content = json.dumps({"_source_file": bad.file.name, "error": bad.reason, "size": bad.file.size})
+    known = hashlib.sha256(repr((astuple(bad.file), UNREADABLE_FILE)).encode()).hexdigest()
+    nothing = "".join(f"CAST(NULL AS STRING) AS {quote(column.name)}, " for column in columns)
+    return (
+        f"SELECT {nothing}array({literal(UNREADABLE_FILE)}) AS `_reasons`, array('file_readable') AS `_rules`,\n"
+        f"  {literal(content)} AS `_row`, {literal(known)} AS `_quarantine_id`,\n"
+        f"  {literal(run.run_id)} AS `_quarantine_run`, {literal(fingerprint)} AS `_contract`,\n"
+        f"  {literal(run.now)} AS `_quarantined_at`"
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from lakepact.contract.source import Source
 from lakepact.names import TableRef, literal, plain_name, quote
+from lakepact.plan.bad_files import Alike
 from lakepact.plan.connectors import CONNECTORS
 from lakepact.plan.envelope import FIELDS, unwrap
 from lakepact.plan.feed import changes_sql
@@ -24,6 +25,10 @@ class Read:
 
     awaited     where no file came yet: the columns that files would bring
     files       only these, where not all of the path are wanted
+    alike       the same by their columns, where they turned out to have different ones
+    asked       the columns that the contract asks for, where it tells
+    may_lack    files may lack some of them, which have no value then
+    types       what becomes of columns that have other types in other files
     schema      the columns of files as they were found, so that nobody looks for them again
     fields      what files are asked for, as text, whatever lies in them
     decode      a SELECT over `encoded` that makes rows of what came
@@ -40,6 +45,10 @@ class Read:
     keeps_corrupt: bool = False
     awaited: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    alike: tuple[Alike, ...] = ()
+    asked: tuple[str, ...] = ()
+    may_lack: bool = False
+    types: Mapping[str, str] = field(default_factory=dict)
     schema: str | None = None
     fields: tuple[str, ...] = ()
     tells_file: bool = False
@@ -53,17 +62,22 @@ class Read:
     @property
     def pinned(self) -> bool:
         """Whether every table is read as of one version."""
-        return bool(self.tables) and all(table.version is not None for table in self.tables)
+        return bool(self.tables) and all(t.version is not None or t.at is not None for t in self.tables)
 
     @property
     def typed(self) -> bool:
         """Whether values come with types of their own; text has none."""
-        return self.format not in ("csv", "json", "text", "xml")
+        return self.format not in ("csv", "json", "text", "xml", "rest")
 
     @property
     def columnar(self) -> bool:
         """Files of which a second look at some columns is cheap."""
         return self.of_files and self.format in ("parquet", "orc")
+
+    @property
+    def one_speaks_for_all(self) -> bool:
+        """Whether the columns were taken from one file, and others may have more."""
+        return self.of_files and self.typed and not self.columnar and not self.alike
 
     @property
     def only_once(self) -> bool:
@@ -78,7 +92,7 @@ class Read:
     @property
     def text(self) -> str:
         """The same with all that is asked for, on one line."""
-        what = self.path or self.options.get("dbtable") or self.options.get("query") or ""
+        what = self.path or self.options.get("dbtable") or self.options.get("query") or self.options.get("url", "")
         return " ".join(f"{self.format} {what} {f'WHERE {self.where}' if self.where else ''}".split())
 
 
@@ -86,7 +100,12 @@ class Read:
 _OPTIONS: dict[str, dict[str, str]] = {
     "csv": {"header": "true", "enforceSchema": "false", "mode": "PERMISSIVE", "escape": '"'},
     "json": {"mode": "PERMISSIVE", "primitivesAsString": "true"},
+    "xml": {"mode": "PERMISSIVE", "inferSchema": "false"},
 }
+# Other words for a format.
+_ALIASES = {
+    "jsonl": "json", "ndjson": "json", "tsv": "csv", "binary": "binaryFile", "binaryfile": "binaryFile", "txt": "text",
+}  # fmt: skip
 _ENDINGS = {
     "csv": "csv", "tsv": "csv", "json": "json", "jsonl": "json", "ndjson": "json",
     "parquet": "parquet", "orc": "orc", "avro": "avro", "xml": "xml", "txt": "text",
@@ -115,7 +134,7 @@ def format_of(source: Source) -> str:
     ('csv', 'json')
     """
     if source.format:
-        return {"jsonl": "json", "ndjson": "json", "tsv": "csv"}.get(source.format, source.format)
+        return _ALIASES.get(source.format.lower(), source.format)
     parts = PurePosixPath(source.pattern or source.path or "").name.lower().split(".")
     while parts and parts[-1] in _COMPRESSED:
         parts.pop()
@@ -163,8 +182,13 @@ def _connector(source: Source, locate: Locate, place: Callable[[str], str], cond
     del locate, place
     name = source.connector or ""
     known = CONNECTORS[name]
-    corrupt = known.keeps_corrupt(source.options)
-    return Read(name, options=known.options(source.options), where=condition, keeps_corrupt=corrupt)
+    return Read(
+        name,
+        options=known.options(source.options),
+        where=condition,
+        keeps_corrupt=known.keeps_corrupt(source.options),
+        label_text=known.label(source.options),
+    )
 
 
 def decoded(read: Read, source: Source, columns: tuple[str, ...]) -> Read:

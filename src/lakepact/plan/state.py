@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from lakepact.plan.bad_files import BadFile, SortedFiles
 from lakepact.plan.loaded import LoadedFile, SourceFile
 from lakepact.plan.watermark import Mark
 
@@ -97,6 +98,7 @@ class World:
     source_schema: str | None = None
     new_files: tuple[SourceFile, ...] | None = None
     unkept_files: tuple[LoadedFile, ...] = ()
+    sorted_files: SortedFiles | None = None
     source_bytes: int | None = None
     source_version: int | None = None
     since_version: int | None = None
@@ -106,3 +108,7 @@ class World:
     given_view: str | None = None
     streamed: bool = False
     transaction: Transaction | None = None
+
+    @property
+    def bad_files(self) -> tuple[BadFile, ...]:
+        return self.sorted_files.bad if self.sorted_files else ()

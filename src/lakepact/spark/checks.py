@@ -31,6 +31,7 @@ def look_for_columns(plan: Plan, session: SparkSession, source: DataFrame, outco
     names = {name.lower() for name in arrived.columns}
     missing = [column.name for column in plan.contract.columns if column.name.lower() not in names]
     if missing:
+        outcome.lacking = tuple(missing)
         brings = ", ".join(name for name in arrived.columns if not name.startswith("_"))
         raise QualityError(f"the source lacks the column(s) {', '.join(missing)}; it brings {brings}")
 

@@ -18,7 +18,8 @@ IN_SPARK = (
     "org.apache.hadoop:*", "org.apache.parquet:*", "org.apache.logging.log4j:*", "org.slf4j:*",
     "com.fasterxml.jackson.core:*", "com.fasterxml.jackson.datatype:*", "org.xerial.snappy:*",
     "com.github.luben:*", "io.airlift:*", "commons-logging:*", "commons-pool:*", "org.roaringbitmap:*",
-    "com.google.code.findbugs:*", "javax.annotation:*", "org.locationtech.jts:*",
+    "com.google.code.findbugs:*", "javax.annotation:*", "org.locationtech.jts:*", "io.netty:*",
+    "org.apache.httpcomponents:*", "commons-codec:*",
 )  # fmt: skip
 
 _RESOLVE = """

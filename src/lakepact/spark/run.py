@@ -27,7 +27,7 @@ from lakepact.spark.checks import check, check_again, look_for_columns, parse_ex
 from lakepact.spark.commit import SOON, TableMovedError, again_on_conflict, commit
 from lakepact.spark.files import keep_loaded
 from lakepact.spark.maintain import tidy_up
-from lakepact.spark.read import read_source
+from lakepact.spark.read import read_source, with_all_columns
 from lakepact.spark.session import new_session
 
 MEANWHILE = "the batch was written by another run meanwhile"
@@ -85,6 +85,9 @@ def run_plan(plan: Plan, engine: Engine, outcome: Outcome) -> None:
         run = Run(plan, _session(plan, engine.spark), engine.tables, outcome, step, kept)
         with step("read"):
             source = read_source(run.session, plan.read, engine.provider, outcome.secrets)
+            source, missing = with_all_columns(source, plan.read)
+            outcome.notes += [*plan.notes, *([f"no file brings {', '.join(missing)}"] if missing else [])]
+            outcome.bad_files = len(plan.world.bad_files)
             source.createOrReplaceTempView("source")
             parse_expressions(plan)
             look_for_columns(plan, run.session, source, outcome)
@@ -233,7 +236,7 @@ def _prepare(run: Run) -> None:
 def look_at_source(plan: Plan, engine: Engine, outcome: Outcome) -> tuple[str, dict[str, str]]:
     """The schema of a source, as Spark writes it, and the columns it brings after its transforms with their types."""
     session = _session(plan, engine.spark)
-    source = read_source(session, plan.read, engine.provider, outcome.secrets)
+    source, _ = with_all_columns(read_source(session, plan.read, engine.provider, outcome.secrets), plan.read)
     source.createOrReplaceTempView("source")
     prepared = session.sql(plan.judgement.prepared).schema if plan.contract.transform else source.schema
     return source.schema.json(), {field.name: field.dataType.simpleString() for field in prepared}
@@ -294,7 +297,7 @@ def _note_counts(outcome: Outcome, counted: Mapping[str, Any]) -> None:
 def _quarantine(run: Run) -> bool:
     """Whether the rejected rows made their table."""
     plan, outcome = run.plan, run.outcome
-    if plan.quarantine is None or not outcome.counts["quarantined"]:
+    if plan.quarantine is None or not (outcome.counts["quarantined"] or outcome.bad_files):
         return False
     made = again_on_conflict(lambda: _set_aside(run), plan.retry)
     state = plan.world.quarantine

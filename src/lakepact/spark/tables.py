@@ -69,8 +69,8 @@ class CatalogTables:
         rows = self.spark.table(kept.sql).collect() if self.version(kept) >= 0 else []
         known = from_rows(row.asDict() for row in rows)
         newest = max((one.version for one in known), default=-1)
-        there = self.version(table) > newest
-        return Loaded(known, from_notes(notes_after(self._history(table, None), newest)) if there else [])
+        since = self.version(table) - newest
+        return Loaded(known, from_notes(notes_after(self._history(table, since), newest)) if since > 0 else [])
 
     def writer_of(self, table: TableRef, key: str) -> str | None:
         """The run that wrote the batch of this name."""
