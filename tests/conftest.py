@@ -26,8 +26,9 @@ pytest_plugins = ("servers", "ahead")
 CASES = Path(__file__).parent / "cases"
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
-# Tiny tables: compiling code for them costs more than running it.
+# Tiny tables: compiling queries for them costs more than running them. Spark itself runs long enough to be compiled.
 TEST_CONFIG = {
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -Dlog4j2.level=ERROR -Duser.timezone=UTC",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",

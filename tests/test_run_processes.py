@@ -40,6 +40,8 @@ WRITES: dict[str, dict[str, Any]] = {
     "cdc": {"mode": "cdc_merge", "keys": "id", "sequence_by": "at", "op_column": "op"},
     "dedup": {"mode": "append_dedup", "keys": "id"},
 }
+# `make test` kills these; `make torture` all.
+FEW = ("append", "overwrite", "partition", "upsert", "history", "cdc")
 FIRST = "id,v,at,op,p\na,1,2026-01-01,I,x\nb,1,2026-01-01,I,x\nc,1,2026-01-01,I,x\n"
 SECOND = "id,v,at,op,p\na,2,2026-01-02,U,x\nb,1,2026-01-02,D,x\nd,1,2026-01-02,I,x\ne,bad,2026-01-02,I,x\n"
 
@@ -52,32 +54,39 @@ def _contract(name: str, write: dict[str, Any], batch: int) -> dict[str, Any]:
     return {"table": f"s.{name}", "source": source, "columns": COLUMNS, "write": {**write, **key}, **layout}
 
 
-def _batch(folder: Path, number: int, text: str) -> Project:
+def _batch(folder: Path, number: int, text: str, names: tuple[str, ...]) -> Project:
     (folder / "contracts").mkdir(parents=True, exist_ok=True)
     (folder / "landing").mkdir(exist_ok=True)
     (folder / "lakepact.yaml").write_text("name: killed\n", encoding="utf-8")
     (folder / "landing" / "in.csv").write_text(text, encoding="utf-8")
-    for name, write in WRITES.items():
-        document = yaml.safe_dump(_contract(name, write, number))
+    for name in names:
+        document = yaml.safe_dump(_contract(name, WRITES[name], number))
         (folder / "contracts" / f"{name}.yaml").write_text(document, encoding="utf-8")
     return api.open_project(folder)
 
 
 @pytest.fixture(scope="module")
-def loaded(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Path:
+def names(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    return tuple(WRITES) if request.config.option.markexpr == "torture" else FEW
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory, spark: Any, names: tuple[str, ...]) -> Path:
     """Tables of every mode after a first batch."""
     folder = tmp_path_factory.mktemp("loaded") / "lake"
-    run_at_once(_batch(folder, 1, FIRST), spark)
+    run_at_once(_batch(folder, 1, FIRST, names), spark)
     return folder
 
 
 @pytest.fixture(scope="module")
-def undisturbed(loaded: Path, tmp_path_factory: pytest.TempPathFactory, spark: Any) -> dict[str, list[Any]]:
+def undisturbed(
+    loaded: Path, tmp_path_factory: pytest.TempPathFactory, spark: Any, names: tuple[str, ...]
+) -> dict[str, list[Any]]:
     folder = tmp_path_factory.mktemp("undisturbed") / "lake"
     shutil.copytree(loaded, folder)
-    project = _batch(folder, 2, SECOND)
+    project = _batch(folder, 2, SECOND, names)
     run_at_once(project, spark)
-    return {name: _rows(project, name) for name in WRITES}
+    return {name: _rows(project, name) for name in names}
 
 
 def _rows(project: Project, name: str) -> list[Any]:
@@ -91,19 +100,19 @@ def _rows(project: Project, name: str) -> list[Any]:
 
 @pytest.mark.parametrize("step", [pytest.param(s, marks=[] if s == "write" else pytest.mark.torture) for s in STEPS])
 def test_killed_at_a_step_and_run_again(
-    step: str, loaded: Path, undisturbed: dict[str, list[Any]], tmp_path: Path, spark: Any
+    step: str, loaded: Path, undisturbed: dict[str, list[Any]], tmp_path: Path, spark: Any, names: tuple[str, ...]
 ) -> None:
     """kill -9 of every mode at once, each at the beginning of this step."""
     folder = tmp_path / "lake"
     shutil.copytree(loaded, folder)
-    project = _batch(folder, 2, SECOND)
+    project = _batch(folder, 2, SECOND, names)
     with _child("stop", str(folder), step) as child:
         assert child.stdout is not None
         assert child.stdout.readline().strip() == "ready"
         os.killpg(child.pid, signal.SIGKILL)
     records = run_at_once(project, spark)
     assert all(record.ok for record in records)
-    assert {name: _rows(project, name) for name in WRITES} == undisturbed
+    assert {name: _rows(project, name) for name in names} == undisturbed
 
 
 @pytest.mark.parametrize("count", [3, pytest.param(50, marks=pytest.mark.torture)])
