@@ -14,6 +14,7 @@ from lakepact import api
 from lakepact.contract.project import Project
 from lakepact.errors import EngineError, LakepactExecutionError
 from lakepact.evidence.record import RunRecord
+from lakepact.jobs import Watch
 
 pytestmark = pytest.mark.spark
 
@@ -61,6 +62,32 @@ def test_each_file_is_loaded_once(make_project: MakeProject, spark: Any) -> None
     kept = {row["file"]: row["version"] for row in api.rows(project, "s.t_loaded_files")}
     assert set(kept) == {"a.csv", "deep/b.csv", "c.csv"}
     assert kept["a.csv"] == kept["deep/b.csv"] < kept["c.csv"]
+
+
+@pytest.mark.parametrize("step", ["quarantine", "files"])
+def test_what_a_run_that_died_after_its_write_left_undone_is_done_by_the_next(
+    step: str, make_project: MakeProject, spark: Any
+) -> None:
+    """Rejected rows follow the write; whether there is a new file or not, the next run sees to them."""
+
+    def stop(table: str, name: str, outcome: Any) -> None:
+        if name == step:
+            raise InterruptedError(step)
+
+    project = make_project([_contract(APPEND)])
+    for file, new in (("a.csv", False), ("b.csv", True)):
+        bad = len(api.rows(project, "s.t_quarantine")) if _table(project, "t_quarantine").exists() else 0
+        _land(project, file, "1,1", f"2,{file}")
+        (died,) = api.run(project, spark=spark, watch=Watch(step=stop), raise_on_failure=False)
+        assert (died.status, died.failed_step) == ("failed", step)
+        if new:
+            _land(project, "c.csv", "3,1")
+        assert _run(project, spark).status == ("success" if new else "skipped")
+        assert len(api.rows(project, "s.t_quarantine")) == bad + 1
+    assert _ids(project) == [1, 1, 3]
+    assert sorted(row["v"] for row in api.rows(project, "s.t_quarantine")) == ["a.csv", "b.csv"]
+    assert sorted(row["file"] for row in api.rows(project, "s.t_loaded_files")) == ["a.csv", "b.csv", "c.csv"]
+    assert _run(project, spark).status == "skipped"
 
 
 @pytest.mark.parametrize("write", [APPEND, UPSERT])

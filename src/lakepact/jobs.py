@@ -142,6 +142,7 @@ def _attempt(
     if given_view is None:
         _not_streamed(contract)
         world = _what_is_new(contract, site, world, window)
+        _nothing_is_left_undone(contract, site, world)
     tried.world = world
     tried.plan = _plan(contract, site, world, window, run, tried.outcome)
     run_plan(tried.plan, site.engine, tried.outcome)
@@ -304,13 +305,28 @@ def _only_new(contract: Contract, site: Site, world: World) -> World:
     files = choose(_listed(path, source.pattern, site), loaded.all, source)
     if world.sorted_files is not None:  # a file that came while they were sorted has its turn in the next run
         files = tuple(file for file in files if file in world.sorted_files.files)
-    if not files and world.target is not None:
-        raise AlreadyWrittenError(f"no new files in {source.path}")
     batch = app_id(f"files/{contract.name}")
     number = (tables.transaction(table, batch) or 0) + 1
     size, since = sum(file.size for file in files), tuple(loaded.since)
     named = Transaction(batch, number)
     return replace(world, new_files=files, unkept_files=since, source_bytes=size, transaction=named)
+
+
+def _nothing_is_left_undone(contract: Contract, site: Site, world: World) -> None:
+    """Files that a commit speaks of and no table keeps: their run died after its write, and is made good here."""
+    from lakepact.spark.run import make_good
+
+    source = contract.source
+    if source is None or not source.only_new or world.target is None:
+        return
+    if world.unkept_files and world.sorted_files is None:
+        there = {*_listed(site.project.place(source.path or ""), source.pattern, site)}
+        files = tuple(one.file for one in world.unkept_files if one.file in there)
+        died = RunIdentity(world.unkept_files[-1].run_id, _now())
+        plan = make_plan(contract, replace(world, new_files=files), None, died, site.places)
+        make_good(plan, site.engine)
+    if not world.new_files:
+        raise AlreadyWrittenError(f"no new files in {source.path}")
 
 
 def _listed(path: str, pattern: str | None, site: Site) -> tuple[SourceFile, ...]:

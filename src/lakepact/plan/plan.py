@@ -316,9 +316,9 @@ def _needs_batch_first(
 
 def _rejects_later(contract: Contract, read: Read) -> bool:
     """Rejected rows may follow the write only where a run that dies in between is made good by the next one: a batch
-    that has a name is not run again once it is written."""
+    that was given a name is not run again once it is written."""
     assert contract.write is not None
-    named = contract.write.policy != "always_run" or bool(contract.source and contract.source.names_batch)
+    named = contract.write.policy != "always_run" or bool(contract.source and contract.source.change_feed)
     return not named and _reads_the_same_twice(contract, read)
 
 

@@ -31,6 +31,7 @@ from lakepact.spark.read import read_source, with_all_columns
 from lakepact.spark.session import new_session
 
 MEANWHILE = "the batch was written by another run meanwhile"
+ANY_REJECTED = "SELECT 1 FROM `judged` WHERE `_rejected` LIMIT 1"
 COUNT_EFFECTS = "SELECT `_effect`, count(*) FROM `changes` GROUP BY `_effect`"
 
 Progress = Callable[[str, str, Outcome], None]
@@ -108,11 +109,26 @@ def run_plan(plan: Plan, engine: Engine, outcome: Outcome) -> None:
 def _keep_files(run: Run) -> None:
     """What the commits say of files is written down, for commits are forgotten one day."""
     plan, version = run.plan, run.outcome.version_after
-    new = [LoadedFile(file, version or 0, plan.run.run_id) for file in plan.world.new_files or ()]
-    exists = _is_there(run, plan.files_table)
-    again_on_conflict(
-        partial(keep_loaded, run.session, plan.files_table, [*plan.world.unkept_files, *new], exists), plan.retry
-    )
+    _write_down(run, [LoadedFile(file, version or 0, plan.run.run_id) for file in plan.world.new_files or ()])
+
+
+def _write_down(run: Run, files: list[LoadedFile]) -> None:
+    table, exists = run.plan.files_table, _is_there(run, run.plan.files_table)
+    again_on_conflict(partial(keep_loaded, run.session, table, files, exists), run.plan.retry)
+
+
+def make_good(plan: Plan, engine: Engine) -> None:
+    """A run died after its write: the rows that it rejected are set aside, and its files written down."""
+    outcome = Outcome()
+    with ExitStack() as kept:
+        step = _steps(plan.contract.name, engine.progress, outcome)
+        run = Run(plan, _session(plan, engine.spark), engine.tables, outcome, step, kept)
+        if plan.quarantine is not None and plan.world.new_files:
+            read_source(run.session, plan.read, engine.provider, []).createOrReplaceTempView("source")
+            _show_batch(plan, run.session, run.session.sql(plan.judgement.sql))
+            if run.session.sql(ANY_REJECTED).collect():
+                again_on_conflict(lambda: _set_aside(run), plan.retry)
+        _write_down(run, list(plan.world.unkept_files))
 
 
 def _judge_first(run: Run) -> None:
