@@ -206,3 +206,13 @@ def test_a_stream_that_cannot_begin_says_why(make_project: MakeProject, spark: A
     with pytest.raises(EngineError, match="no-such-format"):
         api.stream(project, spark=spark)
     assert {(r.pipeline, r.status) for r in api.runs(project)} == {("s.t", "failed"), ("s.u", "success")}
+
+
+def test_a_stream_without_names_is_of_those_that_are_streamed(make_project: MakeProject, spark: Any) -> None:
+    streamed = {**_contract(APPEND, load_type="streaming"), "table": "s.streamed"}
+    project = make_project([_contract(APPEND), streamed])
+    _land(project, "a.csv", "1,1")
+    left: list[str] = []
+    records = api.stream(project, spark=spark, watch=Watch(left_out=lambda contract, why: left.append(contract.name)))
+    assert [record.pipeline for record in records] == ["s.streamed"]
+    assert left == ["s.t"]

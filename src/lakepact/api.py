@@ -194,10 +194,19 @@ def stream(
     watch: Watch = Watch(),
     raise_on_failure: bool = True,
 ) -> list[RunRecord]:
-    """Run contracts as streams: what came since the last time, or `every` so often ("10 seconds") until stopped."""
-    return _all(
-        project, tables, options, spark, watch, raise_on_failure, lambda c, site: stream_all(c, site, watch, every)
-    )
+    """Run contracts as streams: what came since the last time, or `every` so often ("10 seconds") until stopped.
+
+    Without names those that are made to be streamed, where there are any.
+    """
+
+    def work(selected: list[Contract], site: Site) -> list[RunRecord]:
+        streamed = [] if tables else left_to_streams(selected)
+        for contract in selected if streamed else ():
+            if contract not in streamed:
+                watch.left_out(contract, "is not streamed: run it without --available-now and --stream")
+        return stream_all(streamed or selected, site, watch, every)
+
+    return _all(project, tables, options, spark, watch, raise_on_failure, work)
 
 
 def _all(
