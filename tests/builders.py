@@ -8,9 +8,9 @@ from typing import Any
 
 from lakepact.contract.model import Contract
 from lakepact.contract.project import Environment, Project, ProjectFile
-from lakepact.jobs import places_of
 from lakepact.plan.plan import Plan, make_plan
 from lakepact.plan.state import RunIdentity, Window, World
+from lakepact.site import places_of
 
 LAKE = Project(root=Path("/lake"), file=ProjectFile(), environment_name="local", environment=Environment())
 RUN = RunIdentity("run-1", datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc))

@@ -16,8 +16,8 @@ from typing import Any
 from conftest import TEST_CONFIG
 from lakepact import api
 from lakepact.contract.project import SparkSettings
-from lakepact.jobs import Watch
 from lakepact.plan.kafka import PACKAGES as KAFKA
+from lakepact.site import Watch
 from lakepact.spark.session import spark_session
 
 

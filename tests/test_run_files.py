@@ -14,7 +14,7 @@ from lakepact import api
 from lakepact.contract.project import Project
 from lakepact.errors import EngineError, LakepactExecutionError
 from lakepact.evidence.record import RunRecord
-from lakepact.jobs import Watch
+from lakepact.site import Watch
 
 pytestmark = pytest.mark.spark
 

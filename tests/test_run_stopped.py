@@ -9,7 +9,7 @@ import pytest
 
 from conftest import MakeProject
 from lakepact import api
-from lakepact.jobs import Watch
+from lakepact.site import Watch
 
 pytestmark = pytest.mark.spark
 

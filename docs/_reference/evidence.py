@@ -8,7 +8,7 @@ from typing import Any
 from _reference.markdown import name, names, page, sentence, table
 from lakepact.evidence.grains import GRAINS
 from lakepact.evidence.record import GOOD, Expectation, Rows, RunRecord
-from lakepact.jobs import STORES
+from lakepact.site import STORES
 
 
 def evidence() -> str:

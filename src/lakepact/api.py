@@ -27,7 +27,7 @@ from lakepact.errors import (
 from lakepact.evidence.record import RunRecord
 from lakepact.evidence.result import result_of
 from lakepact.evidence.stores import JsonFiles
-from lakepact.jobs import Site, Watch, delete_from, new_run, open_site, places_of, run_all, shared, storage_of, world_of
+from lakepact.jobs import delete_from, new_run, run_all, shared, world_of
 from lakepact.masks import mask_row
 from lakepact.names import TableName, TableRef
 from lakepact.plan.check import find_problems, known_columns
@@ -36,6 +36,7 @@ from lakepact.plan.maintain import Chore, Optimized, Vacuumed, duration, optimiz
 from lakepact.plan.plan import Plan, make_plan
 from lakepact.plan.state import TableState, Window
 from lakepact.plugins import hint
+from lakepact.site import Site, Watch, open_site, places_of, storage_of
 from lakepact.streams import stream_all
 from lakepact.upkeep import Result, Upkeep, keep_up
 

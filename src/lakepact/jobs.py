@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import secrets as random
-import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakepact import __version__, secrets
-from lakepact.contract.fields import Scalar
+from lakepact.arrivals import nothing_is_left_undone, what_is_new
 from lakepact.contract.model import Contract
-from lakepact.contract.project import Project, StoreSettings
+from lakepact.contract.project import Project
 from lakepact.contract.source import Source
-from lakepact.delta.files import file_bytes, list_files
-from lakepact.delta.tables import LogTables
+from lakepact.delta.files import file_bytes
 from lakepact.driver.order import held_back, reads
 from lakepact.errors import (
     AlreadyWrittenError,
@@ -26,52 +23,23 @@ from lakepact.errors import (
     LakepactExecutionError,
     PlanError,
     Problem,
-    ProjectError,
     QualityError,
 )
 from lakepact.evidence.record import Rows, RunRecord, make_record, unplanned_record
-from lakepact.evidence.stores import JsonFiles, Store
+from lakepact.evidence.stores import JsonFiles
 from lakepact.names import TableRef, plain_name
 from lakepact.plan.bad_files import SortedFiles, told
-from lakepact.plan.feed import check_feed
 from lakepact.plan.idempotency import app_id, decide
-from lakepact.plan.loaded import SourceFile, choose
+from lakepact.plan.loaded import SourceFile
 from lakepact.plan.outcome import Outcome
-from lakepact.plan.packages import packages_for
 from lakepact.plan.plan import Places, Plan, make_plan
 from lakepact.plan.read import read_for
-from lakepact.plan.state import RunIdentity, TableState, Transaction, Window, World
-from lakepact.plan.storage import PREFIX, storage_options
+from lakepact.plan.state import RunIdentity, Transaction, Window, World
 from lakepact.plan.transform import asked_of_source
-from lakepact.plan.watermark import read_on_from
-from lakepact.plugins import hint
+from lakepact.site import Look, Site, Watch
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-    from lakepact.spark.run import Engine, Tables
-
-Look = Callable[[TableRef], "TableState | None"]
-
-
-@dataclass(frozen=True)
-class Watch:
-    """Whom a run tells about itself: each step as it begins, each record as it is written, what is left out."""
-
-    step: Callable[[str, str, Outcome], None] = lambda table, step, outcome: None
-    record: Callable[[RunRecord], None] = lambda record: None
-    left_out: Callable[[Contract, str], None] = lambda contract, why: None
-
-
-@dataclass(frozen=True)
-class Site:
-    """Where contracts are run: the project, what names mean there, the engine, and what no record may show."""
-
-    project: Project
-    places: Places
-    engine: Engine
-    stores: tuple[Store, ...]
-    hidden: tuple[str, ...] = ()
+    from pyspark.sql import DataFrame
 
 
 def run_all(
@@ -141,8 +109,8 @@ def _attempt(
     world = replace(world, sorted_files=files)
     if given_view is None:
         _not_streamed(contract)
-        world = _what_is_new(contract, site, world, window)
-        _nothing_is_left_undone(contract, site, world)
+        world = what_is_new(contract, site, world, window)
+        nothing_is_left_undone(contract, site, world, run.now)
     tried.world = world
     tried.plan = _plan(contract, site, world, window, run, tried.outcome)
     run_plan(tried.plan, site.engine, tried.outcome)
@@ -264,80 +232,6 @@ def _in_turn(contract: Contract, micro_batch: Transaction, site: Site) -> Transa
     return micro_batch
 
 
-def _what_is_new(contract: Contract, site: Site, world: World, window: Window | None) -> World:
-    """What of the source this run brings, where earlier runs brought the rest."""
-    source = contract.source
-    if source is not None and source.only_new:
-        return _only_new(contract, site, world)
-    if source is not None and source.change_feed:
-        return _changes_since(contract, site, world)
-    if source is not None and source.watermark and window is None and world.target is not None:
-        from lakepact.spark.table import highest
-
-        column, table = source.watermark.column, site.places.locate(contract.name)
-        found = highest(site.engine.spark, table, column) if column in world.target.columns else None
-        return replace(world, since=read_on_from(found, source.watermark.lookback))
-    return world
-
-
-def _changes_since(contract: Contract, site: Site, world: World) -> World:
-    """The versions of a table that no run has read yet; the last of them names the batch."""
-    assert contract.source is not None
-    tables, feed = site.engine.tables, site.places.locate(plain_name(contract.source.change_feed or ""))
-    state, batch = tables.state(feed), app_id(f"feed/{contract.name}")
-    if state is None:
-        return world
-    done = tables.transaction(site.places.locate(contract.name), batch)
-    check_feed(feed, state, done)
-    if done == state.version:
-        raise AlreadyWrittenError(f"nothing changed in {feed.name} since version {done}")
-    named = Transaction(batch, state.version)
-    return replace(world, since_version=done, source_version=state.version, transaction=named)
-
-
-def _only_new(contract: Contract, site: Site, world: World) -> World:
-    """The files that no run has loaded yet; they name their batch, so that of two runs at once one loads them."""
-    assert contract.source is not None
-    source, tables = contract.source, site.engine.tables
-    table, kept = site.places.locate(contract.name), site.places.locate(contract.files_table)
-    path = site.project.place(source.path or "")
-    loaded = tables.loaded(table, kept)
-    files = choose(_listed(path, source.pattern, site), loaded.all, source)
-    if world.sorted_files is not None:  # a file that came while they were sorted has its turn in the next run
-        files = tuple(file for file in files if file in world.sorted_files.files)
-    batch = app_id(f"files/{contract.name}")
-    number = (tables.transaction(table, batch) or 0) + 1
-    size, since = sum(file.size for file in files), tuple(loaded.since)
-    named = Transaction(batch, number)
-    return replace(world, new_files=files, unkept_files=since, source_bytes=size, transaction=named)
-
-
-def _nothing_is_left_undone(contract: Contract, site: Site, world: World) -> None:
-    """Files that a commit speaks of and no table keeps: their run died after its write, and is made good here."""
-    from lakepact.spark.run import make_good
-
-    source = contract.source
-    if source is None or not source.only_new or world.target is None:
-        return
-    if world.unkept_files and world.sorted_files is None:
-        there = {*_listed(site.project.place(source.path or ""), source.pattern, site)}
-        files = tuple(one.file for one in world.unkept_files if one.file in there)
-        died = RunIdentity(world.unkept_files[-1].run_id, _now())
-        plan = make_plan(contract, replace(world, new_files=files), None, died, site.places)
-        make_good(plan, site.engine)
-    if not world.new_files:
-        raise AlreadyWrittenError(f"no new files in {source.path}")
-
-
-def _listed(path: str, pattern: str | None, site: Site) -> tuple[SourceFile, ...]:
-    path = secrets.resolve(path, site.engine.provider, [])
-    if "://" not in path:
-        return list_files(path, pattern)
-    from lakepact.spark.files import list_remote
-
-    return list_remote(site.engine.spark, path, pattern)
-
-
 def _last_failed(pipeline: str, key: str, site: Site) -> bool:
     """Whether the last attempt with this key failed, as far as a store can tell."""
     readable = [store for store in site.stores if isinstance(store, JsonFiles)]
@@ -401,16 +295,6 @@ def _sources(contract: Contract, places: Places) -> list[TableRef]:
     return [places.locate(name) for name in sorted(reads(contract))]
 
 
-def places_of(project: Project, contracts: Iterable[Contract]) -> Places:
-    """What names mean here; a table whose contract names its folder is found there by everyone."""
-    folders: dict[str, str | None] = {}
-    for contract in contracts:
-        folders[contract.name] = contract.path
-        folders[contract.quarantine_table] = contract.quarantine_path
-        folders[contract.files_table] = contract.files_path
-    return Places(lambda name: project.table(name, folders.get(name)), project.place)
-
-
 def _record(
     contract: Contract,
     plan: Plan | None,
@@ -444,98 +328,6 @@ def _write(record: RunRecord, site: Site) -> RunRecord:
     for store in site.stores:
         store.write(record)
     return record
-
-
-@contextmanager
-def open_site(
-    project: Project, contracts: Iterable[Contract], spark: SparkSession | None, watch: Watch
-) -> Iterator[Site]:
-    """A session of our own for as long as it is needed, or the one that was given."""
-    from lakepact.spark.run import Engine
-
-    seen: list[str] = []
-    with _session(project, contracts, spark, seen) as session:
-        engine = Engine(session, tables_of(project, session), _provider(project), watch.step)
-        yield Site(project, places_of(project, contracts), engine, tuple(_stores(project, session)), tuple(seen))
-
-
-@contextmanager
-def _session(
-    project: Project, contracts: Iterable[Contract], spark: SparkSession | None, seen: list[str]
-) -> Iterator[SparkSession]:
-    if spark is not None:
-        yield spark
-        return
-    from lakepact.spark.session import spark_session
-
-    here = project.environment
-    packages = packages_for(contracts, here.spark.packages, (here.warehouse, here.checkpoints))
-    settings = here.spark.model_copy(update={"packages": packages, "config": _config(project, seen)})
-    with (
-        tempfile.TemporaryDirectory(prefix="lakepact-", ignore_cleanup_errors=True) as scratch,
-        spark_session(settings, project.file.name, Path(scratch)) as session,
-    ):
-        yield session
-
-
-def tables_of(project: Project, session: SparkSession) -> Tables:
-    """Who knows the tables of this environment."""
-    from lakepact.spark.tables import CatalogTables
-
-    local = project.environment.catalog == "local"
-    return LogTables(storage_of(project)) if local else CatalogTables(session)
-
-
-def storage_of(project: Project) -> dict[str, str]:
-    """How folders elsewhere are reached without Spark: as Spark is told to reach them."""
-    return storage_options(_config(project, [], PREFIX))
-
-
-def _config(project: Project, seen: list[str], prefix: str = "") -> dict[str, Scalar]:
-    """Spark's settings with their secrets, each of which is noted in `seen`."""
-    said, provider = project.environment.spark.config, _provider(project)
-    return {
-        key: secrets.resolve(value, provider, seen) if isinstance(value, str) else value
-        for key, value in said.items()
-        if key.startswith(prefix)
-    }
-
-
-def _provider(project: Project) -> secrets.Provider:
-    folder = project.file.secrets.folder
-    return secrets.provider_for(project.file.secrets.provider, Path(project.place(folder)) if folder else None)
-
-
-def _stores(project: Project, session: SparkSession) -> Iterator[Store]:
-    for settings in project.file.store:
-        if settings.writer not in STORES:
-            message = f"unknown store {settings.writer!r}{hint(settings.writer, STORES)}"
-            raise ProjectError([Problem(message, "store", str(project.root))])
-        yield STORES[settings.writer](settings, project, session)
-
-
-def _json_store(settings: StoreSettings, project: Project, session: SparkSession) -> Store:
-    del session
-    if "://" in settings.path:
-        message = f"{settings.path}: a json store is a folder of this machine; for storage elsewhere use spark_table"
-        raise ProjectError([Problem(message, "store", str(project.root))])
-    return JsonFiles(project.place(settings.path))
-
-
-def _spark_store(settings: StoreSettings, project: Project, session: SparkSession) -> Store:
-    from lakepact.evidence.grains import GRAINS
-    from lakepact.spark.store import SparkTables
-
-    outer = [part for part in (settings.catalog, settings.schema_ or "lakepact") if part]
-    names = {grain: ".".join([*outer, settings.table_prefix + grain]) for grain in GRAINS}
-    tables = {grain: project.table(name) for grain, name in names.items()}
-    return SparkTables(session, tables, settings.format)
-
-
-STORES: dict[str, Callable[[StoreSettings, Project, SparkSession], Store]] = {
-    "json": _json_store,
-    "spark_table": _spark_store,
-}
 
 
 def new_run() -> RunIdentity:

@@ -8,8 +8,9 @@ from lakepact.contract.model import Contract
 from lakepact.contract.project import Project
 from lakepact.errors import LakepactError
 from lakepact.evidence.record import RunRecord, unplanned_record
-from lakepact.jobs import Look, Site, new_run, places_of
+from lakepact.jobs import new_run
 from lakepact.plan.migration import Migration, make_migration
+from lakepact.site import Look, Site, places_of
 
 
 def migration_of(contract: Contract, project: Project, look: Look) -> Migration:

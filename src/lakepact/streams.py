@@ -11,13 +11,14 @@ from lakepact.contract.model import Contract
 from lakepact.driver.order import held_back
 from lakepact.errors import EngineError, LakepactError, LakepactExecutionError, PlanError, Problem
 from lakepact.evidence.record import RunRecord
-from lakepact.jobs import Site, Watch, refused, run_one, shared, skipped
+from lakepact.jobs import refused, run_one, shared, skipped
 from lakepact.plan.connectors import CONNECTORS
 from lakepact.plan.idempotency import app_id
 from lakepact.plan.read import decoded, read_for
 from lakepact.plan.state import Transaction
 from lakepact.plan.transform import asked_of_source
 from lakepact.secrets import hide
+from lakepact.site import Site, Watch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

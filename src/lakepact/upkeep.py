@@ -11,13 +11,14 @@ from lakepact.contract.model import Contract, Layout
 from lakepact.contract.project import Project
 from lakepact.delta.tables import LogTables
 from lakepact.errors import ContractError, PlanError, Problem
-from lakepact.jobs import Look, Watch, new_run, open_site, places_of, storage_of
+from lakepact.jobs import new_run
 from lakepact.names import TableRef, plain_name
 from lakepact.plan.maintain import Chore, Optimized, Vacuumed
 from lakepact.plan.outcome import Outcome
 from lakepact.plan.plan import Places
 from lakepact.plan.state import TableState
 from lakepact.plugins import hint
+from lakepact.site import Look, Watch, open_site, places_of, storage_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,8 +16,8 @@ from lakepact.contract.model import Contract
 from lakepact.contract.project import Project
 from lakepact.errors import LakepactError, error_class
 from lakepact.evidence.record import RunRecord
-from lakepact.jobs import Watch
 from lakepact.plan.outcome import Outcome
+from lakepact.site import Watch
 
 
 @dataclass(frozen=True)

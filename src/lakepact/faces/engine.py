@@ -18,8 +18,8 @@ from lakepact.evidence.result import IngestResult, result_of
 from lakepact.faces.environment import EnvironmentConfig, project_of
 from lakepact.faces.home import path_in, tables_at
 from lakepact.faces.launcher import Launcher
-from lakepact.jobs import places_of
 from lakepact.plugins import hint
+from lakepact.site import places_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,7 +12,7 @@ from lakepact import api
 from lakepact.contract.model import Contract
 from lakepact.contract.project import Project, default_project, in_environment, is_project
 from lakepact.delta.tables import LogTables
-from lakepact.jobs import tables_of
+from lakepact.site import tables_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from lakepact import api
 from lakepact.errors import PlanError
 from lakepact.faces.home import Given, Home, contract_of, home_of, tables_at
-from lakepact.jobs import Watch, open_site
 from lakepact.migrations import migrate, migration_of
 from lakepact.plan.migration import Migration
+from lakepact.site import Watch, open_site
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from lakepact.contract.fields import Scalar
 from lakepact.errors import PlanError, Problem, ProjectError
 from lakepact.faces.home import Given, Home, contract_of, home_of, session_for
-from lakepact.jobs import tables_of
 from lakepact.plan.expressions import predicate_problems
 from lakepact.plan.state import TableState
+from lakepact.site import tables_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
