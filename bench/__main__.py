@@ -89,6 +89,9 @@ def bronze_lines(work: Path) -> list[Line]:
             lines.append(against(f"{case.name}: ours / by hand", ours.cpu, by_hand.cpu, 1.1, "s CPU"))
             lines.append(against(f"{case.name}: ours / by hand, wall", ours.wall, by_hand.wall, 1.1, "s wall"))
             show(lines[-2:])
+            if "peer" in costs:
+                beside = costs["peer"]
+                print(f"  DKOps: {beside.cpu:.2f} CPU {beside.wall:.2f} wall, {beside.cpu / by_hand.cpu:.2f} by hand")
     return lines
 
 

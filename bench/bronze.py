@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench import peer
 from bench.data import COLUMNS, Data
 from bench.measure import Cost, in_turns
 from bench.modes import ROWS
@@ -47,7 +48,8 @@ def measure(spark: Any, work: Path, rounds: int = 3) -> Iterator[tuple[Case, dic
     for case in CASES:
         trial = Trial(spark, work / "bronze", _files(spark, work, case.kind, ROWS), case)
         trial.first = _files(spark, work, case.kind, FEW)
-        yield case, in_turns({"ours": trial.ours, "hand": trial.hand}, rounds, between=trial.compare)
+        others = {"peer": trial.peer} if peer.is_here() and case.load_type == "full" else {}
+        yield case, in_turns({"ours": trial.ours, "hand": trial.hand, **others}, rounds, between=trial.compare)
         shutil.rmtree(trial.folder)
 
 
@@ -97,6 +99,11 @@ class Trial:
         shutil.rmtree(place / "landing")
         self._arrive(self.files, place)
         return lambda: self._load(place)
+
+    def peer(self) -> Work:
+        place = self._fresh().rename(self.folder / f"peer_{self.case.kind}_{self.number}")
+        self._arrive(self.files, place)
+        return peer.bronze_load(self.spark, place, self.case.kind, self.case.columns)
 
     def _load(self, place: Path) -> None:
         from pyspark.sql import functions as F  # noqa: N812
