@@ -51,7 +51,10 @@ def _arguments(item: pytest.Function) -> set[str]:
 
 
 def _parameters(item: pytest.Function) -> dict[str, Any]:
-    return item.callspec.params if hasattr(item, "callspec") else {}
+    """What the test itself is given by `parametrize`; fixtures may have parameters too."""
+    said = [marker.args[0] for marker in item.iter_markers("parametrize")]
+    names = {name.strip() for one in said for name in (one.split(",") if isinstance(one, str) else one)}
+    return {name: value for name, value in item.callspec.params.items() if name in names} if names else {}
 
 
 def _can_go_ahead(item: pytest.Item) -> bool:

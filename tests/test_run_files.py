@@ -181,7 +181,7 @@ def test_a_table_is_streamed_into_the_next(make_project: MakeProject, spark: Any
     project = make_project([first, second])
     for number in (1, 2):
         _land(project, f"{number}.csv", f"{number},1")
-        assert [r.pipeline for r in api.stream(project, spark=spark)] == ["s.t", "s.copy"]
+        assert [r.pipeline for r in api.stream(project, ["s.t", "s.copy"], spark=spark)] == ["s.t", "s.copy"]
     assert sorted(row["id"] for row in api.rows(project, "s.copy")) == [1, 2]
 
 

@@ -212,6 +212,7 @@ def test_changes_inside_nested_values_are_seen(make_project: MakeProject, spark:
     assert [row["_reasons"] for row in api.rows(project, "b.t_quarantine")] == [["malformed_xs"]]
 
 
+@pytest.mark.alone
 def test_masked_columns_are_masked_wherever_rows_are_shown(make_project: MakeProject, spark: Any) -> None:
     columns = [{"name": "id", "type": "int"}, {"name": "mail", "mask": "mask_email"}]
     contract = _contract("bronze.t", LANDING, columns=columns)
@@ -226,6 +227,7 @@ def _cli(*arguments: str) -> tuple[int, str, str]:
     return done.exit_code, done.stdout, done.stderr
 
 
+@pytest.mark.alone
 def test_run_prints_data_on_stdout_and_ends_with_the_right_code(make_project: MakeProject, spark: Any) -> None:
     project = make_project(
         [_contract("bronze.t", LANDING, quality=[{"min_rows": 2}])], {"landing/in.csv": "id\n1\n2\n"}
@@ -244,6 +246,7 @@ def test_run_prints_data_on_stdout_and_ends_with_the_right_code(make_project: Ma
     assert [record["status"] for record in json.loads(out)] == ["failed", "failed", "success"]
 
 
+@pytest.mark.alone
 def test_demo_makes_runs_and_shows_the_lakehouse(spark: Any, tmp_path: Path) -> None:
     code, out, err = _cli("demo", str(tmp_path / "demo"), "--json")
     assert code == 0, err
@@ -259,6 +262,7 @@ def test_demo_makes_runs_and_shows_the_lakehouse(spark: Any, tmp_path: Path) -> 
     assert "440.90" in out
 
 
+@pytest.mark.alone
 def test_init_gives_a_project_that_runs(spark: Any, tmp_path: Path) -> None:
     folder = str(tmp_path / "fresh")
     assert _cli("init", folder)[0] == 0

@@ -11,7 +11,7 @@ import pytest
 
 from conftest import MakeProject
 from lakepact import api
-from lakepact.errors import EngineError, PlanError
+from lakepact.errors import EngineError, LakepactExecutionError
 from pages import TOKEN, Pages, serve
 
 pytestmark = pytest.mark.spark
@@ -89,5 +89,6 @@ def test_a_secret_opens_the_door_and_is_shown_nowhere(
 
 def test_it_cannot_be_streamed(make_project: MakeProject, spark: Any, pages: Pages) -> None:
     project = make_project([_contract(pages, "/all")])
-    with pytest.raises(PlanError, match="rest cannot be streamed"):
+    with pytest.raises(LakepactExecutionError, match="rest cannot be streamed") as error:
         api.stream(project, spark=spark)
+    assert error.value.record.error_class == "PlanError"

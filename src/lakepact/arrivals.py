@@ -86,7 +86,8 @@ def nothing_is_left_undone(contract: Contract, site: Site, world: World, now: da
         there = {*_listed(site.project.place(source.path or ""), source.pattern, site)}
         files = tuple(one.file for one in world.unkept_files if one.file in there)
         died = RunIdentity(world.unkept_files[-1].run_id, now)
-        plan = make_plan(contract, replace(world, new_files=files), None, died, site.places)
+        left = replace(world, new_files=files, source_bytes=sum(file.size for file in files))
+        plan = make_plan(contract, left, None, died, site.places)
         make_good(plan, site.engine)
     if not world.new_files:
         raise AlreadyWrittenError(f"no new files in {source.path}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import astuple, dataclass
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, replace
 
 from lakepact.contract.model import Contract
 from lakepact.names import TableRef, literal, quote, quoted
@@ -63,9 +64,14 @@ def quarantine_plan(
     return QuarantinePlan(
         table,
         create=(*create_schema(table), made),
-        prepare=diff(table.sql, wanted, state).statements if state else (),
+        prepare=diff(table.sql, _plain(wanted), state).statements if state else (),
         insert=f"INSERT INTO {table.sql} BY NAME\nSELECT * FROM (\n{rejected}\n) AS found\nWHERE NOT EXISTS ({seen})",
     )
+
+
+def _plain(columns: Iterable[TableColumn]) -> tuple[TableColumn, ...]:
+    """Without their comments, each of which would be a commit of a table that is made by its rows."""
+    return tuple(replace(column, description="") for column in columns)
 
 
 def _all(selects: list[str]) -> str:
