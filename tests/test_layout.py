@@ -210,6 +210,7 @@ def called(*words: object) -> tuple[int, str, str]:
 
 
 @pytest.mark.spark
+@pytest.mark.alone
 def test_upkeep_between_runs_is_no_reason_to_write_again(make_project: MakeProject, spark: Any) -> None:
     layout = {"zorder_by": "id", "optimize_after_write": True}
     layout["properties"] = {"delta.deletedFileRetentionDuration": "interval 2 days"}
