@@ -21,6 +21,10 @@ from lakepact.site import Watch
 from lakepact.spark.session import spark_session
 
 
+# A process that lives for seconds is not worth compiling well.
+SHORT_LIVED = {key: value for key, value in TEST_CONFIG.items() if key != "spark.driver.extraJavaOptions"}
+
+
 def stop(spark: Any, folder: str, step: str) -> None:
     """Each contract in a thread of its own; those that reach the step wait there until the process is killed."""
     project = api.open_project(folder)
@@ -60,7 +64,7 @@ def stream(spark: Any, folder: str) -> None:
 
 def main(what: str, *arguments: str) -> None:
     packages = KAFKA if what == "stream" else ()
-    settings = SparkSettings(master="local[2]", memory="1g", packages=packages, config=TEST_CONFIG)
+    settings = SparkSettings(master="local[2]", memory="1g", packages=packages, config=SHORT_LIVED)
     with tempfile.TemporaryDirectory() as scratch, spark_session(settings, "child", Path(scratch)) as spark:
         {"stop": stop, "rival": rival, "stream": stream}[what](spark, *arguments)
 
