@@ -20,7 +20,6 @@ from lakepact.plan.kafka import PACKAGES as KAFKA
 from lakepact.site import Watch
 from lakepact.spark.session import spark_session
 
-
 # A process that lives for seconds is not worth compiling well.
 SHORT_LIVED = {key: value for key, value in TEST_CONFIG.items() if key != "spark.driver.extraJavaOptions"}
 
