@@ -30,8 +30,9 @@ from lakepact.evidence.stores import JsonFiles
 from lakepact.jobs import delete_from, new_run, run_all, shared, world_of
 from lakepact.masks import mask_row
 from lakepact.names import TableName, TableRef
-from lakepact.plan.check import find_problems, known_columns
+from lakepact.plan.check import find_problems
 from lakepact.plan.expressions import predicate_problems
+from lakepact.plan.known import known_columns
 from lakepact.plan.maintain import Chore, Optimized, Vacuumed, duration, optimize_chore, vacuum_chore
 from lakepact.plan.plan import Plan, make_plan
 from lakepact.plan.state import TableState, Window
