@@ -18,8 +18,9 @@ from builders import contract as planned_contract
 from builders import plan
 from conftest import MakeProject
 from lakepact import AlreadyWrittenError, api
-from lakepact.contract.model import Contract, Write
+from lakepact.contract.model import Contract
 from lakepact.contract.project import default_project
+from lakepact.contract.write import Write
 from lakepact.errors import ContractError, LakepactExecutionError, PlanError
 from lakepact.evidence.record import RunRecord
 from lakepact.evidence.result import result_of

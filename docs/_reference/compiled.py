@@ -9,8 +9,8 @@ from typing import Any
 
 from _reference.examples import CONTRACT, MODE_EXAMPLES, RULE_EXAMPLES, STEP_EXAMPLES
 from _reference.markdown import code, name, names, one_line, page, sentence, table
-from lakepact.contract.model import MODES as MODE_NAMES
 from lakepact.contract.model import Contract, Rule, Step
+from lakepact.contract.write import MODES as MODE_NAMES
 from lakepact.names import TableRef
 from lakepact.plan.columns import STAMPS
 from lakepact.plan.expressions import expression_problems

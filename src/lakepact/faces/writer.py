@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from lakepact import api
 from lakepact.contract.fields import Scalar
-from lakepact.contract.model import Contract, Write
+from lakepact.contract.model import Contract
 from lakepact.contract.source import Source
+from lakepact.contract.write import Write
 from lakepact.evidence.result import IngestResult, dry_result, result_of
 from lakepact.faces.home import Given, Home, contract_of, home_of
 from lakepact.plan.read import GIVEN

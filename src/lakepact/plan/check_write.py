@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakepact.contract.model import Contract, Write
+from lakepact.contract.model import Contract
+from lakepact.contract.write import Write
 from lakepact.errors import Problem
 from lakepact.plan.expressions import predicate_problems
 from lakepact.plan.known import known_columns, unknown_columns

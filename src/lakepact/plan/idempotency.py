@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from lakepact.contract.model import Write
+from lakepact.contract.write import Write
 from lakepact.plan.state import Transaction
 
 APP = "lakepact"

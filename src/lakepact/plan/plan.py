@@ -7,8 +7,9 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from lakepact.contract.model import Contract, Write
+from lakepact.contract.model import Contract
 from lakepact.contract.source import Source
+from lakepact.contract.write import Write
 from lakepact.errors import PlanError, Problem
 from lakepact.names import TableRef, literal, plain_name, quote, quoted
 from lakepact.plan.bad_files import told, unlike

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from lakepact.contract.model import Write
+from lakepact.contract.write import Write
 from lakepact.names import equal_keys, literal, quote, quoted, same
 from lakepact.plan.columns import TableColumn
 from lakepact.plan.state import RunIdentity

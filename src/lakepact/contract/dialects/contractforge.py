@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from lakepact.contract.dialects.shape import Shape, given, shape_problems
-from lakepact.contract.model import MODES
+from lakepact.contract.write import MODES
 from lakepact.errors import ContractError, Problem
 from lakepact.names import quote
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lakepact.contract.model import Write
+from lakepact.contract.write import Write
 from lakepact.plan.columns import TableColumn
 from lakepact.plan.modes.append import APPEND
 from lakepact.plan.modes.append_dedup import APPEND_DEDUP

@@ -6,7 +6,7 @@ A truncation ends every key; a tombstone without a key keeps older events of any
 
 from __future__ import annotations
 
-from lakepact.contract.model import Write
+from lakepact.contract.write import Write
 from lakepact.names import equal_keys, quote, quoted
 from lakepact.plan.columns import TableColumn
 from lakepact.plan.modes.events import (

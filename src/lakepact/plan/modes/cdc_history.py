@@ -8,7 +8,7 @@ whatever order and batches the events came in.
 
 from __future__ import annotations
 
-from lakepact.contract.model import Write
+from lakepact.contract.write import Write
 from lakepact.names import equal_keys, quote, quoted, same
 from lakepact.plan.columns import TableColumn
 from lakepact.plan.modes.events import is_delete, sequence_type, struct_of

@@ -6,7 +6,7 @@ older event that comes late still fills what no newer one said, and nothing else
 
 from __future__ import annotations
 
-from lakepact.contract.model import Write
+from lakepact.contract.write import Write
 from lakepact.names import quote, quoted
 from lakepact.plan.columns import TableColumn
 from lakepact.plan.modes.cdc import counts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lakepact.contract.model import Write
 from lakepact.contract.types import canonical_type
+from lakepact.contract.write import Write
 from lakepact.names import literal, quote
 from lakepact.plan.columns import TableColumn
 from lakepact.plan.target import BATCH, Target

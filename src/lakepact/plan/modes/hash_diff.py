@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lakepact.contract.model import Write
+from lakepact.contract.write import Write
 from lakepact.names import quote, quoted
 from lakepact.plan.columns import TableColumn
 from lakepact.plan.hashing import ALGORITHM, row_hash

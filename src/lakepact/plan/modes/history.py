@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from lakepact.contract.model import HistoryColumns, Write
+from lakepact.contract.write import HistoryColumns, Write
 from lakepact.names import equal_keys, literal, quote, quoted, same
 from lakepact.plan.columns import TableColumn
 from lakepact.plan.hashing import ALGORITHM, row_hash

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lakepact.contract.model import Write
+from lakepact.contract.write import Write
 from lakepact.names import literal, quote, quoted
 from lakepact.plan.target import BATCH, Counted, Mode, RowGuard, Target, Written
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lakepact.contract.model import Write
+from lakepact.contract.write import Write
 from lakepact.names import equal_keys, literal, quote, quoted, same
 from lakepact.plan.columns import TableColumn
 from lakepact.plan.target import (
