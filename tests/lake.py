@@ -35,6 +35,7 @@ class Told:
     """A history as Spark and Delta tell it: the last batch and what it left.
 
     earlier      the table before the last batch
+    once         the table after it, before it came again
     otherwise    worlds in which the last batch, run a second time, left something else
     wrong        where the history first differs from the model's
     """
@@ -43,6 +44,7 @@ class Told:
     batch: list[Judged] = field(default_factory=list)
     table: Rows = field(default_factory=dict)
     earlier: Rows = field(default_factory=dict)
+    once: Rows = field(default_factory=dict)
     otherwise: set[int] = field(default_factory=set)
     wrong: str = ""
 
@@ -100,7 +102,7 @@ class Lake:
             told.records += _run(project, contract(way, self.file(number), number + self.first), self.spark)
             before, told.table = told.table, _found(project, mode, told.records)
             told.otherwise = {world for world in {*before, *told.table} if before.get(world) != told.table.get(world)}
-            told.earlier = before if turn <= last else told.earlier
+            told.earlier, told.once = (before, told.table) if turn <= last else (told.earlier, told.once)
             told.wrong = self._compare(project, mode, told, wanted)
             if told.wrong:
                 told.wrong = f"{name}, turn {turn}: {told.wrong}"

@@ -61,7 +61,7 @@ LATE_IGNORED = "history without late rows"
 
 def _went_back(name: str, told: Told, world: int) -> bool:
     """Whether the newest moment that was known of some key of a world is not known any more."""
-    earlier, later = (_newest(name, table.get(world, Counter())) for table in (told.earlier, told.table))
+    earlier, later = (_newest(name, table.get(world, Counter())) for table in (told.earlier, told.once))
     return any(later.get(key, -1) < moment for key, moment in earlier.items())
 
 
