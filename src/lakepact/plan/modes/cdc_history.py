@@ -11,14 +11,13 @@ from __future__ import annotations
 from lakepact.contract.write import Write
 from lakepact.names import equal_keys, quote, quoted, same
 from lakepact.plan.columns import TableColumn
-from lakepact.plan.modes.events import is_delete, sequence_type, struct_of
+from lakepact.plan.modes.events import is_delete, sequence_type, struct_of, timed_only
 from lakepact.plan.target import (
     BATCH,
     CHANGES,
     EFFECT,
     Counted,
     Mode,
-    RowGuard,
     Target,
     Written,
     assignments,
@@ -204,11 +203,6 @@ def counts(commit: Counted | None, effects: Counted, accepted: int) -> Written:
     return Written(inserted, updated, accepted - inserted - updated, expired=effects.get("expire", 0))
 
 
-def row_guards(target: Target) -> tuple[RowGuard, ...]:
-    column = target.write.sequence_by or ""
-    return (RowGuard(f"{quote(column)} IS NULL", f"row(s) have no {column}"),)
-
-
 def adds(write: Write, columns: tuple[TableColumn, ...]) -> tuple[TableColumn, ...]:
     names, kind = write.history, sequence_type(write, columns)
     left_out = {*write.keys, *write.except_column_list, write.sequence_by}
@@ -225,6 +219,6 @@ def adds(write: Write, columns: tuple[TableColumn, ...]) -> tuple[TableColumn, .
 
 
 CDC_HISTORY = Mode(
-    "cdc_merge", statement, counts, changes, needs_keys=True, adds=adds, row_guards=row_guards,
+    "cdc_merge", statement, counts, changes, needs_keys=True, adds=adds, row_guards=timed_only,
     metrics_source="mixed",
 )  # fmt: skip

@@ -10,12 +10,11 @@ from lakepact.contract.write import Write
 from lakepact.names import quote, quoted
 from lakepact.plan.columns import TableColumn
 from lakepact.plan.modes.cdc import counts
-from lakepact.plan.modes.events import all_events, sequence_column, sequence_name, sequence_type, struct_of
+from lakepact.plan.modes.events import all_events, sequence_column, sequence_name, sequence_type, struct_of, timed_only
 from lakepact.plan.target import (
     CHANGES,
     EFFECT,
     Mode,
-    RowGuard,
     Target,
     assignments,
     insert_columns,
@@ -128,11 +127,6 @@ def statement(target: Target) -> str:
     )
 
 
-def row_guards(target: Target) -> tuple[RowGuard, ...]:
-    column = target.write.sequence_by or ""
-    return (RowGuard(f"{quote(column)} IS NULL", f"row(s) have no {column}"),)
-
-
 def adds(write: Write, columns: tuple[TableColumn, ...]) -> tuple[TableColumn, ...]:
     kind = sequence_type(write, columns)
     left = {*write.keys, *write.except_column_list, write.sequence_by, write.op_column}
@@ -146,6 +140,6 @@ def adds(write: Write, columns: tuple[TableColumn, ...]) -> tuple[TableColumn, .
 
 
 CDC_PARTIAL = Mode(
-    "cdc_merge", statement, counts, changes, needs_keys=True, adds=adds, row_guards=row_guards,
+    "cdc_merge", statement, counts, changes, needs_keys=True, adds=adds, row_guards=timed_only,
     metrics_source="mixed",
 )  # fmt: skip

@@ -8,7 +8,7 @@ from lakepact.contract.types import canonical_type
 from lakepact.contract.write import Write
 from lakepact.names import literal, quote
 from lakepact.plan.columns import TableColumn
-from lakepact.plan.target import BATCH, Target
+from lakepact.plan.target import BATCH, RowGuard, Target
 
 SEQUENCE = "_sequence"
 
@@ -51,6 +51,12 @@ def is_delete(write: Write) -> str:
 
 def is_truncate(write: Write) -> str:
     return f"coalesce(({write.apply_as_truncates}), FALSE)" if write.apply_as_truncates is not None else "FALSE"
+
+
+def timed_only(target: Target) -> tuple[RowGuard, ...]:
+    """An event without a time has no place among the others."""
+    column = target.write.sequence_by or ""
+    return (RowGuard(f"{quote(column)} IS NULL", f"row(s) have no {column}"),)
 
 
 def all_events(target: Target) -> str:
